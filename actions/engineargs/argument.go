@@ -117,6 +117,7 @@ func (s *setting) Propose(req incident.StepRequest) (incident.Step, error) {
 		Guardrails: []incident.Guardrail{
 			bounds, live.Pass("engine", "%s", why), live.Ownership(s.base, live.ArgsField),
 		},
+		Worked: l.Worked(now, asked),
 	}, nil
 }
 

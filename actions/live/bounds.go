@@ -39,6 +39,22 @@ func (l Limits) AtLeast(least int64, why string) Limits {
 // Adjust works out where a step ends that wants to go from one value to another. It may make the step smaller, never
 // bigger, and never reverses it; what cannot be done within the limits that way is refused.
 func (l Limits) Adjust(from, asked int64) (int64, incident.Guardrail, error) {
+	to, g, no := l.adjust(from, asked)
+	if no != nil {
+		no.Worked = l.Worked(from, asked)
+		return 0, incident.Guardrail{}, no
+	}
+	return to, g, nil
+}
+
+// Worked is the arithmetic of Adjust, for whoever works the step out again without the object.
+func (l Limits) Worked(from, asked int64) *incident.Worked {
+	return &incident.Worked{
+		From: from, Up: asked > from, Min: l.Min, Max: l.Max, Step: l.Step, MinWhy: l.MinWhy, MaxWhy: l.MaxWhy,
+	}
+}
+
+func (l Limits) adjust(from, asked int64) (int64, incident.Guardrail, *incident.RefusedError) {
 	if asked == from {
 		return 0, incident.Guardrail{}, NotNow("the change is too small: %d stays %d", from, from)
 	}
@@ -119,6 +135,24 @@ func Times(now int64, req incident.StepRequest) (int64, error) {
 		return 0, Refused("%v times %d is not a usable value", req.Factor, now)
 	}
 	return Chosen(now, int64(f), req)
+}
+
+// Plus adds to a value what a request asks for.
+func Plus(now int64, req incident.StepRequest) (int64, error) {
+	if req.Factor != 0 || req.Add <= 0 || req.Add > Biggest {
+		return 0, Refused("replicas are only added; they are removed only by " +
+			"undoing a step, because that ends running requests")
+	}
+	return Chosen(now, now+req.Add, req)
+}
+
+// Lowered is Times for a limit that is only lowered.
+func Lowered(now int64, req incident.StepRequest) (int64, error) {
+	asked, err := Times(now, req)
+	if err == nil && asked > now {
+		return 0, Refused("a throttle only lowers the limit; it is raised again by undoing the step")
+	}
+	return asked, err
 }
 
 // Chosen is where a request leads to: to the value that a person chose, if that is a smaller change the same way.

@@ -123,19 +123,9 @@ func OwnerMissing(ctx context.Context, c *kube.Reader, right kube.Right) (bool, 
 	return false, nil
 }
 
-// addReplicas works out how many replicas a request leads to. How many at once is what the pool says, if it says so: a
-// playbook does not know how far the load of a pool can rise.
-func addReplicas(
-	now int64, req incident.StepRequest, pool incident.Pool, l live.Limits,
-) (int64, incident.Guardrail, error) {
-	if req.Factor != 0 || req.Add <= 0 || req.Add > live.Biggest {
-		return 0, incident.Guardrail{}, live.Refused("replicas are only added; they are removed only by " +
-			"undoing a step, because that ends running requests")
-	}
-	if k := pool.Knobs.Replicas; k != nil && k.Add > 0 {
-		req.Add = min(k.Add, live.Biggest)
-	}
-	asked, err := live.Chosen(now, now+req.Add, req)
+// addReplicas works out how many replicas a request leads to.
+func addReplicas(now int64, req incident.StepRequest, l live.Limits) (int64, incident.Guardrail, error) {
+	asked, err := live.Plus(now, req)
 	if err != nil {
 		return 0, incident.Guardrail{}, err
 	}

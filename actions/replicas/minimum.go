@@ -75,7 +75,7 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 	}
 	// A minimum below what runs now would change nothing, so the step starts from what runs.
 	now := max(m.replicas, m.least)
-	to, bounds, err := addReplicas(now, req, m.pool, m.limits())
+	to, bounds, err := addReplicas(now, req, m.limits())
 	if err != nil {
 		return incident.Step{}, err
 	}
@@ -93,6 +93,7 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 		Speed:      scaleSpeed,
 		Risk:       scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.cautionUnlisted()),
+		Worked:     m.limits().Worked(now, to),
 	}, nil
 }
 

@@ -83,7 +83,7 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 	if err := s.checkAwake(); err != nil {
 		return incident.Step{}, err
 	}
-	to, bounds, err := addReplicas(s.replicas, req, s.pool, poolLimits(s.pool))
+	to, bounds, err := addReplicas(s.replicas, req, poolLimits(s.pool))
 	if err != nil {
 		return incident.Step{}, err
 	}
@@ -97,6 +97,7 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		Risk:  scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
 			s.cautionUnlisted()),
+		Worked: poolLimits(s.pool).Worked(s.replicas, to),
 	}, nil
 }
 

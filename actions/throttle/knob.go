@@ -83,13 +83,9 @@ func (l limit) Live() live.Field { return l.base }
 
 // lowered works out which limit a request leads to.
 func (l limit) lowered(req incident.StepRequest) (int64, incident.Guardrail, error) {
-	asked, err := live.Times(l.now, req)
+	asked, err := live.Lowered(l.now, req)
 	if err != nil {
 		return 0, incident.Guardrail{}, err
-	}
-	if asked > l.now {
-		return 0, incident.Guardrail{}, live.Refused("a throttle only lowers the limit; it is raised again by undoing " +
-			"the step")
 	}
 	return l.bounds().Adjust(l.now, asked)
 }
@@ -126,6 +122,7 @@ func (l limit) step(to int64, what, counted, path string, guards ...incident.Gua
 		Diff:       live.Diff(l.base.Target, from, fmt.Sprintf("%s: %d", path, to)),
 		Speed:      "Takes effect in seconds, no restarts.",
 		Guardrails: slices.Concat(guards, []incident.Guardrail{live.Ownership(l.base, live.NoField)}),
+		Worked:     l.bounds().Worked(l.now, to),
 	}
 	if k := l.pool.Knobs.Throttle; k != nil {
 		s.RevertAfter = k.RevertAfter

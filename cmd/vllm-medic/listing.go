@@ -42,6 +42,11 @@ func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 	if *s.config == "" {
 		return remote{s.api, t}, nil
 	}
+	return s.reader(cmd, t)
+}
+
+// reader reads the store of the configuration that --config names.
+func (s sourceFlags) reader(cmd *cobra.Command, t terminal) (*store.Reader, error) {
 	if s.api.names(cmd.Flags()) {
 		return nil, usageError{path(cmd) + ": give --config to read the store or --server to ask the bot, not both"}
 	}

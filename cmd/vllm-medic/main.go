@@ -49,10 +49,11 @@ func (e usageError) Error() string { return e.text }
 func run(ctx context.Context, args []string, t terminal) int {
 	root := newRoot(t)                        //nolint:contextcheck // each command takes the context of its execution
 	root.SetArgs(append([]string{}, args...)) // without arguments of its own, cobra takes those of the process
-	return report(root.ExecuteContext(ctx), t)
+	return exitCode(root.ExecuteContext(ctx), t)
 }
 
-func report(err error, t terminal) int {
+// exitCode says what went wrong, and with which code the program ends.
+func exitCode(err error, t terminal) int {
 	var wrong usageError
 	switch {
 	case err == nil:

@@ -52,6 +52,9 @@ type Options struct {
 	Settings prom.Settings
 	// ReloadEvery is how often the playbook folders are read; zero means every ten seconds.
 	ReloadEvery time.Duration
+	// Listen binds the address of a listener; nil binds TCP. Rehearsals in simulated time have no sockets: waiting for one
+	// would hold up the time.
+	Listen func(ctx context.Context, address string) (net.Listener, error)
 	// FreeCuts is how many turns on an incident, or claims on a delivery, may be cut off in a row before it waits; zero
 	// takes the defaults of the engine and the store. Rehearsals that end the process at every instruction raise it.
 	FreeCuts int
@@ -73,13 +76,15 @@ type App struct {
 	slack       *slackParts
 	gate        *access.Gate
 	overview    *overview
-	registry    *prometheus.Registry
-	panics      *rescue.Log
-	liveness    *liveness
-	servers     []*server
-	stop        context.CancelFunc
-	wg          sync.WaitGroup
-	failed      chan error
+	// reporting holds one report at a time.
+	reporting chan struct{}
+	registry  *prometheus.Registry
+	panics    *rescue.Log
+	liveness  *liveness
+	servers   []*server
+	stop      context.CancelFunc
+	wg        sync.WaitGroup
+	failed    chan error
 }
 
 // New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
@@ -88,7 +93,9 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	if opts.Logger == nil || opts.Catalog == nil {
 		return nil, errors.New("app: Logger and Catalog are needed")
 	}
-	a := &App{opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8)}
+	a := &App{
+		opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8), reporting: make(chan struct{}, 1),
+	}
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}

@@ -27,6 +27,7 @@ type Store interface {
 	slack.Digests
 	pruner
 	counter
+	ReportSource
 	// Ready says whether the store takes commits, and why not: *store.NotReadyError. It never waits for the writer.
 	Ready(ctx context.Context) error
 	// Now is the time of the store, in which replicas agree; ClockOffset is how far this machine's clock is ahead of it.

@@ -14,6 +14,8 @@ type RefusedError struct {
 	Said   Note
 	Hint   string
 	Cause  RefusalCause
+	// Worked is the arithmetic that ended in the refusal; nil where it was not about numbers.
+	Worked *Worked
 }
 
 // RefusalCause says what kind of reason a refusal has, where that decides what is said of it.

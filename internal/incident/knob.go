@@ -75,7 +75,7 @@ func throttleKnob() Knob {
 		},
 		Doing: func(StepRequest) string { return "throttling" },
 		Verb: func(s Step) string {
-			if s.raises() {
+			if s.Raises() {
 				return "Relax rate limit"
 			}
 			return "Throttle"
@@ -88,8 +88,8 @@ func throttleKnob() Knob {
 	}
 }
 
-// raises says whether the step goes up.
-func (s Step) raises() bool {
+// Raises says whether the step goes up.
+func (s Step) Raises() bool {
 	from, errFrom := strconv.ParseFloat(s.From.Text, 64)
 	to, errTo := strconv.ParseFloat(s.To.Text, 64)
 	return errFrom == nil && errTo == nil && to > from

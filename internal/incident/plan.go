@@ -189,6 +189,8 @@ type Step struct {
 	UndoRefusedAt time.Time `json:"undoRefusedAt,omitzero"`
 	// Written says, in a dry run, that the step was applied before the incident became one.
 	Written bool `json:"written,omitempty"`
+	// Worked is the arithmetic of the step, as its knob said it. Only snapshots keep it.
+	Worked *Worked `json:"worked,omitempty"`
 	// UndoUnsure says that nobody knows what became of an undo. The bot does not try another one by itself; a person may.
 	UndoUnsure bool `json:"undoUnsure,omitempty"`
 }

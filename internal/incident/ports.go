@@ -3,6 +3,7 @@ package incident
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -83,6 +84,8 @@ type Change struct {
 	// Lock takes the target object for the incident and step; refused with LockedError when another incident has it.
 	// Taking an own lock again is fine.
 	Lock string
+	// Snapshot is kept of the investigation behind the change; nil: there is none worth keeping.
+	Snapshot *Snapshot
 	// Unlock gives back the lock on this target object, when the incident has it.
 	Unlock string
 }
@@ -114,6 +117,14 @@ type Filter struct {
 	Limit    int
 	// After is the id of the last incident of the page before.
 	After string
+}
+
+// Opened narrows to the incidents that were opened in [Since, Until).
+type Opened struct {
+	Since, Until time.Time
+	Pool         string
+	// AllPools ignores Pool.
+	AllPools bool
 }
 
 // SinkSlack is the sink that people decide in: Slack, or the log of a bot without Slack. Others only show.
@@ -157,6 +168,18 @@ type Message struct {
 	CalledAt time.Time `json:"calledAt,omitzero"`
 	// Fence proves the claim; the store fills it.
 	Fence int64 `json:"-"`
+}
+
+// StampedAt is when the message was posted, as its TS says: that of Slack is the time in seconds since 1970, with a
+// fraction. Zero: it was not posted, or its TS says no time.
+func (m Message) StampedAt() time.Time {
+	whole, fraction, _ := strings.Cut(m.TS, ".")
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	micros, err2 := strconv.ParseInt(fraction, 10, 64)
+	if err != nil || err2 != nil || len(fraction) != 6 || micros < 0 || seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, micros*1000).UTC()
 }
 
 // Errors of the store that its users tell apart.

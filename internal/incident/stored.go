@@ -173,7 +173,39 @@ func (i *Incident) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &in); err != nil {
 		return err
 	}
-	i.DryRun = i.DryRun || in.Drill
+	i.rename(in.Drill)
+	return nil
+}
+
+// Course is an incident that is read without its readings and what was seen of the cluster: these are most of what is
+// stored of it, and take most of the time.
+type Course struct{ Incident }
+
+// UnmarshalJSON reads an incident of any version, but for its evidence.
+func (c *Course) UnmarshalJSON(b []byte) error {
+	type plain Incident
+	in := struct {
+		*plain
+		Drill    bool    `json:"drill"`
+		Readings skipped `json:"readings"`
+		Cluster  skipped `json:"cluster"`
+	}{plain: (*plain)(&c.Incident)}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	c.rename(in.Drill)
+	return nil
+}
+
+// skipped is a value that is read over.
+type skipped struct{}
+
+// UnmarshalJSON reads over it.
+func (skipped) UnmarshalJSON([]byte) error { return nil }
+
+// rename gives what older versions called otherwise the names of today.
+func (i *Incident) rename(dryRun bool) {
+	i.DryRun = i.DryRun || dryRun
 	if i.Mode == "drill" {
 		i.Mode = ModeDryRun
 	}
@@ -183,7 +215,6 @@ func (i *Incident) UnmarshalJSON(b []byte) error {
 	i.Cluster.FillFacts()
 	i.findNoteStep()
 	i.findConfig()
-	return nil
 }
 
 // findConfig finds the example for the configuration that an older version's advice ends with.

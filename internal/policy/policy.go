@@ -80,6 +80,14 @@ type Input struct {
 	Readings map[string]incident.Reading
 }
 
+// Knowing is the input with what was read for it.
+func (in Input) Knowing(known incident.GuardInputs) Input {
+	in.Now, in.Mode, in.DryRun = known.At, known.Mode, known.DryRun
+	in.Writes, in.WritesUnknown = known.Writes, known.WritesUnknown
+	in.Locks, in.Pauses = known.Locks, known.Pauses
+	return in
+}
+
 // Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the
 // step.
 func Check(in Input, s Settings) []incident.Guardrail {

@@ -19,8 +19,8 @@ func (e *Engine) waitForPeople(ctx context.Context, t *turn) error {
 		return e.investigate(ctx, t)
 	}
 	// What is asked may not be true any more: nobody is called before that has been looked at.
-	found := e.investigator.Investigate(ctx, t.pool, t.inc).event()
-	if err := e.commit(ctx, t, found, extra{keep: true}); err != nil {
+	found := e.investigator.Investigate(ctx, t.pool, t.inc)
+	if err := e.commit(ctx, t, found.event(), extra{keep: true, found: &found}); err != nil {
 		return err
 	}
 	for _, call := range e.calls(t) {

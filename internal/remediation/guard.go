@@ -13,28 +13,37 @@ import (
 func (i *Investigator) guardrails(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence,
 ) []incident.Guardrail {
+	return i.check(pool, inc, s, op, ev, i.guardInputs(ctx, pool, inc))
+}
+
+// check is guardrails with what they know already.
+func (i *Investigator) check(
+	pool incident.Pool, inc incident.Incident, s incident.Step, op incident.Op, ev incident.Evidence,
+	known incident.GuardInputs,
+) []incident.Guardrail {
 	in := policy.Input{
-		Now: i.deps.Now(), Pool: pool, Mode: strictestMode(inc.Mode, pool.Mode), DryRun: inc.DryRun, Step: s, Op: op, By: bot,
-		Incident: inc.ID, Cluster: ev.ClusterNow(), Readings: ev.Readings,
-	}
+		Pool: pool, Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.ClusterNow(), Readings: ev.Readings,
+	}.Knowing(known)
 	if inc.Active != nil {
 		in.By = inc.Active.By
 	}
-	return append(i.readLedger(ctx, &in), policy.Check(in, i.policy)...)
+	return slices.Concat(known.Unread, policy.Check(in, i.policy))
 }
 
-// readLedger adds what the bot has done and been told. The guardrails that it returns are those that could not be
-// asked.
-func (i *Investigator) readLedger(ctx context.Context, in *policy.Input) (unread []incident.Guardrail) {
+// guardInputs reads what the bot has done and been told.
+func (i *Investigator) guardInputs(
+	ctx context.Context, pool incident.Pool, inc incident.Incident,
+) incident.GuardInputs {
+	in := incident.GuardInputs{At: i.deps.Now(), Mode: strictestMode(inc.Mode, pool.Mode), DryRun: inc.DryRun}
 	if i.deps.Ledger == nil {
-		return nil
+		return in
 	}
 	refuse := func(name string, err error) {
 		cause := incident.Reason{Kind: incident.ReasonLedgerUnread, Text: err.Error()}
-		unread = append(unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Cause: cause})
+		in.Unread = append(in.Unread, incident.Guardrail{Name: name, Verdict: incident.GuardRefuse, Cause: cause})
 	}
 	var err error
-	if in.Writes, err = i.deps.Ledger.WritesSince(ctx, in.Pool.Name, in.Now.Add(-24*time.Hour)); err != nil {
+	if in.Writes, err = i.deps.Ledger.WritesSince(ctx, pool.Name, in.At.Add(-24*time.Hour)); err != nil {
 		in.WritesUnknown = true
 	}
 	if in.Locks, err = i.deps.Ledger.Locks(ctx); err != nil {
@@ -43,7 +52,7 @@ func (i *Investigator) readLedger(ctx context.Context, in *policy.Input) (unread
 	if in.Pauses, err = i.deps.Ledger.Pauses(ctx); err != nil {
 		refuse("pause", err)
 	}
-	return unread
+	return in
 }
 
 // strictestMode is the stricter of the mode at the incident's opening and the one configured now.

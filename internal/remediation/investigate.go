@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -60,10 +61,14 @@ type Investigation struct {
 	Evidence incident.Evidence
 	Result   playbooks.Result
 	Steps    []incident.Step
+	// Guards is what the guardrails of the steps knew; nil where there were none to ask.
+	Guards *incident.GuardInputs
 	// Unread says that the live values behind one of the steps could not be read, which is refused for that.
 	Unread bool
 	// NotNarrowed says why a smaller change that a person chose cannot be proposed.
 	NotNarrowed map[incident.StepKind]incident.Reason
+
+	signals []incident.Signal
 }
 
 // Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading
@@ -76,6 +81,10 @@ func (i *Investigator) investigate(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool,
 ) Investigation {
 	found := i.diagnose(ctx, pool, inc, usual)
+	if len(found.Result.Steps) > 0 {
+		known := i.guardInputs(ctx, pool, inc)
+		found.Guards = &known
+	}
 	for _, req := range found.Result.Steps {
 		s, why, err := i.proposeChosen(ctx, pool, inc, req, found)
 		if why.Kind != "" {
@@ -108,7 +117,7 @@ func (i *Investigator) diagnose(
 	if inc.Drill != nil {
 		scope.Scenario = inc.Drill.Scenario
 	}
-	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, scope)}
+	found := Investigation{Evidence: i.deps.Collector.Collect(ctx, pool, signals, scope), signals: signals}
 	i.markOwn(ctx, pool, inc, found.Evidence.Cluster.Changes, found.Evidence.At)
 	in := playbooks.Input{Alerts: inc.Alerts, Pool: pool, Evidence: found.Evidence}
 	if r := found.Evidence.Recorded; r != nil {
@@ -124,8 +133,12 @@ func (i *Investigator) diagnose(
 
 // event is what the investigation means to its incident.
 func (f Investigation) event() incident.Investigated {
+	steps := slices.Clone(f.Steps)
+	for n := range steps {
+		steps[n].Worked = nil
+	}
 	return incident.Investigated{
-		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: f.Steps, Unread: f.Unread,
+		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: steps, Unread: f.Unread,
 		Healthy: f.Result.Healthy, Note: f.Result.Note, NotNarrowed: f.NotNarrowed,
 	}
 }
@@ -162,5 +175,6 @@ func (f Investigation) otherDiagnosis() incident.Reason {
 
 // investigate investigates a claimed incident and commits what was found.
 func (e *Engine) investigate(ctx context.Context, t *turn) error {
-	return e.commit(ctx, t, e.investigator.Investigate(ctx, t.pool, t.inc).event(), extra{})
+	found := e.investigator.Investigate(ctx, t.pool, t.inc)
+	return e.commit(ctx, t, found.event(), extra{found: &found})
 }

@@ -10,7 +10,7 @@ import (
 // propose turns a request of a playbook into a step with its guardrails. What cannot be proposed stays visible,
 // refused, with the reason. An error says that the live values could not be read; the step says it too.
 func (i *Investigator) propose(
-	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, ev incident.Evidence,
+	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, found Investigation,
 ) (incident.Step, error) {
 	if req.Kind == incident.StepManual {
 		s := incident.Step{Kind: req.Kind, Title: req.Advice, Why: req.Why, State: incident.StepProposed}
@@ -25,14 +25,16 @@ func (i *Investigator) propose(
 	var refused *incident.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return refusedStep(req, incident.Because(refused.Reason), refused.Hint), nil
+		s := refusedStep(req, incident.Because(refused.Reason), refused.Hint)
+		s.Worked = refused.Worked
+		return s, nil
 	case err != nil:
 		return refusedStep(req, incident.Reason{Kind: incident.ReasonValueUnread, Text: err.Error()}, ""), err
 	}
 	approvers := pool.ApproversFor(s.Kind)
 	s.Needs.Approvals = approvers.Needed(inc.ChosenBy(s))
 	s.Needs.Users, s.Needs.Groups = approvers.Users, approvers.Groups
-	s.Guardrails = append(s.Guardrails, i.guardrails(ctx, pool, inc, s, incident.OpApply, ev)...)
+	s.Guardrails = append(s.Guardrails, i.check(pool, inc, s, incident.OpApply, found.Evidence, *found.Guards)...)
 	s.Digest = s.ComputeDigest()
 	return s, nil
 }
@@ -44,15 +46,15 @@ func (i *Investigator) proposeChosen(
 ) (s incident.Step, why incident.Reason, err error) {
 	n, chosen := inc.Narrowing(req.Kind)
 	if !chosen || !found.sameCause(inc) {
-		s, err = i.propose(ctx, pool, inc, req, found.Evidence)
+		s, err = i.propose(ctx, pool, inc, req, found)
 		return s, incident.Reason{}, err
 	}
 	req.Chosen = n.Chosen()
-	if s, err = i.propose(ctx, pool, inc, req, found.Evidence); err != nil || n.Holds(s) && s.Executable() {
+	if s, err = i.propose(ctx, pool, inc, req, found); err != nil || n.Holds(s) && s.Executable() {
 		return s, incident.Reason{}, err
 	}
 	req.Chosen = 0
-	asked, err := i.propose(ctx, pool, inc, req, found.Evidence)
+	asked, err := i.propose(ctx, pool, inc, req, found)
 	if err == nil && n.Holds(s) && !asked.Executable() {
 		return s, incident.Reason{}, nil
 	}

@@ -16,21 +16,22 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 	act := t.inc.Active
 	claim := incident.WriteClaimed{Step: s.ID, Op: act.Op, WriteID: writeID(t.inc, act)}
 	var guards []incident.Guardrail
+	var found *Investigation
 	if act.Op == incident.OpApply {
 		if why := e.unapproved(t, s); why.Kind != "" {
-			return e.commitStopped(ctx, t, act, why, nil)
+			return e.commitStopped(ctx, t, act, why, nil, nil)
 		}
-		ev, again, err := e.stillTrue(ctx, t, exec, s)
+		now, again, err := e.stillTrue(ctx, t, exec, s)
 		if err != nil || again {
 			return err
 		}
-		claim.Before = ev.Readings
-		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, ev)
+		found, claim.Before = &now, now.Evidence.Readings
+		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, now.Evidence)
 	} else {
 		guards = e.investigator.guardrails(ctx, t.pool, t.inc, s, act.Op, incident.Evidence{})
 	}
 	if why := policy.Refusal(guards); why.Kind != "" {
-		return e.commitStopped(ctx, t, act, why, guards)
+		return e.commitStopped(ctx, t, act, why, guards, found)
 	}
 	mark, again, err := e.mark(ctx, t, exec, s)
 	if err != nil || again {
@@ -41,14 +42,14 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 		ID: claim.WriteID, Incident: t.inc.ID, Step: s.ID, Pool: t.inc.Pool, Kind: s.Kind, Target: s.Target.Key(), Op: act.Op,
 		DryRun: t.inc.DryRun, StartedAt: t.now,
 	}
-	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true})
+	err = e.commit(ctx, t, claim, extra{claim: &w, lock: s.Target.Key(), keep: true, found: found})
 	var paused *incident.PausedError
 	var locked *incident.LockedError
 	switch {
 	case errors.As(err, &paused):
-		return e.commitStopped(ctx, t, act, paused.Reason(), nil)
+		return e.commitStopped(ctx, t, act, paused.Reason(), nil, found)
 	case errors.As(err, &locked):
-		return e.commitStopped(ctx, t, act, locked.Reason(), nil)
+		return e.commitStopped(ctx, t, act, locked.Reason(), nil, found)
 	case err != nil:
 		return err
 	}
@@ -60,13 +61,13 @@ func (e *Engine) recheck(ctx context.Context, t *turn, exec Executor, s incident
 // once more.
 func (e *Engine) stillTrue(
 	ctx context.Context, t *turn, exec Executor, s incident.Step,
-) (incident.Evidence, bool, error) {
+) (Investigation, bool, error) {
 	found := e.investigator.assess(ctx, t.pool, t.inc)
 	if why := dropped(t.inc, s, found); why.Kind != "" {
 		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
-			return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
+			return found, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 		}
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
+		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
 	var why incident.Reason
@@ -77,20 +78,20 @@ func (e *Engine) stillTrue(
 	var refused *incident.RefusedError
 	switch {
 	case err == nil && why.Kind == "":
-		return found.Evidence, false, nil
+		return found, false, nil
 	case err == nil:
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
+		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
 	case errors.As(err, &drift):
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, drift.Reason(), nil)
+		return found, true, e.commitStopped(ctx, t, t.inc.Active, drift.Reason(), nil, &found)
 	case errors.As(err, &refused):
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, incident.Because(err.Error()), nil)
+		return found, true, e.commitStopped(ctx, t, t.inc.Active, incident.Because(err.Error()), nil, &found)
 	case e.mayRetry(t):
 		e.deps.Logger.WarnContext(ctx, "the check before the write is tried again",
 			"incident", t.inc.ID, "step", s.ID, "err", err)
-		return found.Evidence, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
+		return found, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
 		why = incident.Reason{Kind: incident.ReasonUnchecked, Text: err.Error()}
-		return found.Evidence, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
+		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
 	}
 }
 
@@ -157,10 +158,11 @@ func (e *Engine) replaced(
 func (e *Engine) mayRetry(t *turn) bool { return t.now.Sub(t.inc.Active.Since) < e.cfg.Timing.GiveUp }
 
 // commitStopped ends what was checked before its write. act is what the turn began with: the incident may have been
-// read again since.
+// read again since. found is what the check has read, nil where it was not needed.
 func (e *Engine) commitStopped(
 	ctx context.Context, t *turn, act *incident.Active, why incident.Reason, guards []incident.Guardrail,
+	found *Investigation,
 ) error {
 	stopped := incident.Stopped{Step: act.Step, Op: act.Op, Why: why, Guardrails: guards, ExpiresAt: e.askUntil(t)}
-	return e.commit(ctx, t, stopped, extra{})
+	return e.commit(ctx, t, stopped, extra{found: found})
 }

@@ -25,7 +25,7 @@ func (e *Engine) run(ctx context.Context, t *turn) error {
 	exec := e.executor(t.inc.DryRun)
 	switch {
 	case exec == nil && act.Phase == incident.PhaseRecheck:
-		return e.commitStopped(ctx, t, act, incident.Reason{Kind: incident.ReasonNoKubernetes}, nil)
+		return e.commitStopped(ctx, t, act, incident.Reason{Kind: incident.ReasonNoKubernetes}, nil, nil)
 	case exec == nil:
 		// The write may have happened. It cannot be ended as if it had not, so a person is told.
 		return e.waitWithReason(ctx, t, incident.Note{Kind: incident.NoteOutcomeUnseen, Target: s.Target}, e.cfg.Timing.Watch)
@@ -69,7 +69,7 @@ func (e *Engine) mark(
 		return nil, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
 	default:
 		why := incident.Reason{Kind: incident.ReasonObjectUnread, Text: err.Error()}
-		return nil, true, e.commitStopped(ctx, t, t.inc.Active, why, nil)
+		return nil, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, nil)
 	}
 }
 

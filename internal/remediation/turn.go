@@ -125,6 +125,8 @@ type extra struct {
 	// not worked out again but given up, and the incident read again. "None of these alerts fires" is not true any
 	// more when one has joined.
 	asRead bool
+	// found is the investigation behind the event, which may be worth keeping; nil: there was none.
+	found *Investigation
 }
 
 // staleTries bounds how often a change is worked out again because somebody else committed in between. Commits on one
@@ -144,6 +146,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 			Incident: res.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: res.Entries, Render: res.Render,
 			DueAt: e.due(res.Incident, t), Release: !x.keep,
 			Claim: x.claim, Finish: x.finish, Lock: x.lock, Unlock: releasedLock(t.inc, res.Incident),
+			Snapshot: x.found.snapshot(t.inc, res.Incident, t.pool, ev),
 		}
 		if t.inc.Drill != nil { // it takes no part in what is written
 			ch.Claim, ch.Finish, ch.Lock, ch.Unlock = nil, nil, "", ""

@@ -121,7 +121,7 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	}
 	v.Why = present.Verification(v)
 	ev.Verification = v
-	return e.commit(ctx, t, ev, extra{})
+	return e.commit(ctx, t, ev, extra{found: &found})
 }
 
 // notInEffect is why what was written has no effect.

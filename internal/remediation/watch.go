@@ -20,8 +20,9 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 			return err
 		}
 	}
-	ev := e.investigator.Investigate(ctx, t.pool, t.inc).event()
-	if err := e.commit(ctx, t, ev, extra{keep: true}); err != nil {
+	found := e.investigator.Investigate(ctx, t.pool, t.inc)
+	ev := found.event()
+	if err := e.commit(ctx, t, ev, extra{keep: true, found: &found}); err != nil {
 		return err
 	}
 	if t.inc.State != incident.StateWatching {

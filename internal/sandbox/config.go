@@ -57,10 +57,14 @@ pools:
     match: {namespace: llm, model_name: llama-70b}
     matchers: {namespace: llm, model_name: llama-70b}
     workload: {apiVersion: apps/v1, kind: Deployment, namespace: llm, name: llama-70b, container: vllm}
-    slo: {profile: chat, ttft: 2s}
+    http_route: {namespace: llm, name: llama-70b}
+    slo: {profile: chat, ttft: 2s, tpot: 150ms}
     knobs:
       replicas: {min: 2, max: 6}
       max_num_batched_tokens: {min: 2048, max: 16384}
+      throttle:
+        {kind: envoy-gateway, namespace: llm, name: llama-70b, field: maxParallelRequests, min: 64, max: 1024,
+         revert_after: 20s}
 `, dir, at.prometheus, envSlackToken, envSlackAppToken, envWebhookToken, envViewerToken, at.page, channel)
 }
 

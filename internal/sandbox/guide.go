@@ -15,6 +15,8 @@ import (
 type guide struct {
 	world   *world
 	watcher *watcher
+	// remind tells the terminal what is waited for.
+	remind func(string, ...any)
 	// script presses the buttons itself and gives up when something takes too long.
 	script bool
 
@@ -35,12 +37,13 @@ type scene struct {
 	Since int64  `json:"since"` // Unix seconds
 	// Yours says that a person has to do something.
 	Yours bool `json:"yours"`
-	// Next says that the next round can be asked for.
+	// Next says that the next round can be asked for, and Free that there is none any more.
 	Next bool `json:"next"`
+	Free bool `json:"free"`
 }
 
-func newGuide(w *world, watch *watcher, script bool) *guide {
-	return &guide{world: w, watcher: watch, script: script, next: make(chan struct{}, 1)}
+func newGuide(w *world, watch *watcher, remind func(string, ...any), script bool) *guide {
+	return &guide{world: w, watcher: watch, remind: remind, script: script, next: make(chan struct{}, 1)}
 }
 
 // goOn asks for the second round. It may be called at any time; before the first round is over it counts then.
@@ -86,7 +89,7 @@ func (g *guide) run(ctx context.Context) error {
 	g.show(scene{
 		Title: "Round 1 is over.", Yours: !g.script, Next: !g.script,
 		Text:  "The change healed the fleet, and the incident closed.",
-		Waits: "for you: Next starts round 2, in which a change makes things worse. At the keyboard, type next.",
+		Waits: "for you: start round 2, in which a change makes things worse. At the keyboard, type next.",
 	})
 	if !g.script {
 		select {
@@ -105,131 +108,9 @@ func (g *guide) run(ctx context.Context) error {
 func (g *guide) free(context.Context) error {
 	g.show(scene{
 		Title: "Break something with the levers,",
-		Text:  "and watch what the bot makes of it. Ctrl-C in the terminal ends the sandbox.",
+		Text:  "and watch what the bot makes of it. Ctrl-C in the terminal ends the sandbox.", Free: true,
 	})
 	return nil
-}
-
-// heal is the first round.
-func (g *guide) heal(ctx context.Context) error {
-	g.show(scene{
-		Round: 1, Title: "Round 1: a change that helps.",
-		Text:  "Two replicas of " + modelName + " answer about three requests a second.",
-		Waits: "for Prometheus to have read the fleet for a few seconds.",
-	})
-	if err := g.until(ctx, detectWithin, "five readings of the fleet", func() bool {
-		all := g.world.meter.last(5)
-		return len(all) == 5 && all[0].TTFT >= 0
-	}); err != nil {
-		return err
-	}
-	if err := g.world.pull("traffic", true); err != nil {
-		return err
-	}
-	g.show(scene{
-		Title: "Five times as many requests arrive.",
-		Text:  "Two replicas can't keep up: requests queue, and TTFT is high.",
-		Waits: "for the alert rules to fire and the bot to investigate, about half a minute.",
-	})
-	if err := g.question(ctx, "the bot to ask for approval"); err != nil {
-		return err
-	}
-	before := g.world.desired()
-	inc, _ := g.watcher.incident()
-	g.show(scene{
-		Title: "Your turn.", Yours: !g.script,
-		Text:  "The bot found the cause and asks in Slack: " + present.Headline(inc) + ".",
-		Waits: "for you to press the green button in Slack, or to type approve in the terminal.",
-	})
-	if err := g.decide(ctx, buttonApprove, asks, func() bool { return g.world.desired() > before }); err != nil {
-		return err
-	}
-	clicked := time.Now()
-	g.show(scene{
-		Title: "Approved.", Text: "The bot checks everything once more, then changes the Deployment.",
-		Waits: "for the new replica to load the model, and for the queue to drain.",
-	})
-	var ttft string
-	err := g.until(ctx, healWithin, "the fleet to heal", func() bool {
-		inc, ok := g.watcher.incident()
-		fast := false
-		ttft, fast = g.ttft()
-		return ok && g.world.desired() > before && !inc.HealthySince.IsZero() && fast
-	})
-	if err != nil {
-		return err
-	}
-	g.world.say("Healed %.0f s after the approval: %d replicas instead of %d, TTFT p95 %s.",
-		time.Since(clicked).Seconds(), g.world.desired(), before, ttft)
-	g.show(scene{
-		Title: "Healed.", Text: "TTFT is below its target again. The bot watches for a while, then closes the incident.",
-		Waits: "for the alerts to resolve and the incident to close.",
-	})
-	return g.closed(ctx)
-}
-
-// worsen is the second round.
-func (g *guide) worsen(ctx context.Context) error {
-	g.show(scene{
-		Round: 2, Title: "Round 2: a change that makes it worse.",
-		Text: "Even more requests arrive. In this round, any change to the fleet makes every engine three times slower: " +
-			"think of a new node with a noisy neighbor.",
-		Waits: "for the alert rules to fire, and for the bot to ask.",
-	})
-	g.world.fleet.SetWorse(true)
-	if err := g.world.flood(floodFactor); err != nil {
-		return err
-	}
-	if err := g.question(ctx, "the bot to ask for approval"); err != nil {
-		return err
-	}
-	before := g.world.desired()
-	g.show(scene{
-		Title: "Your turn.", Text: "The bot asks again. Approve, although it will not help.", Yours: !g.script,
-		Waits: "for you to press the green button in Slack, or to type approve.",
-	})
-	if err := g.decide(ctx, buttonApprove, asks, func() bool { return g.world.desired() > before }); err != nil {
-		return err
-	}
-	g.show(scene{
-		Title: "Approved.", Text: "The change is applied, and then measured against the readings from before.",
-		Waits: "for the bot to find out that it did not help, and to offer the rollback.",
-	})
-	if err := g.until(ctx, undoWithin, "the bot to offer the rollback", func() bool {
-		inc, ok := g.watcher.incident()
-		return ok && offers(inc)
-	}); err != nil {
-		return err
-	}
-	g.show(scene{
-		Title: "Your turn.", Text: "It didn't help, and the bot says so.", Yours: !g.script,
-		Waits: "for you to press Roll back in Slack, or to type undo.",
-	})
-	if err := g.decide(ctx, buttonUndo, offers, func() bool { return g.world.desired() == before }); err != nil {
-		return err
-	}
-	if err := g.until(ctx, undoWithin, "the rollback", func() bool { return g.world.desired() == before }); err != nil {
-		return err
-	}
-	g.world.say("Rolled back: %d replicas again.", g.world.desired())
-	g.world.fleet.SetWorse(false)
-	if err := g.world.pull("traffic", false); err != nil {
-		return err
-	}
-	g.show(scene{
-		Title: "Rolled back.", Text: "The load goes back to what it was in the beginning.",
-		Waits: "for the alerts to resolve and the incident to close.",
-	})
-	return g.closed(ctx)
-}
-
-// question waits until an incident asks people.
-func (g *guide) question(ctx context.Context, what string) error {
-	return g.until(ctx, detectWithin, what, func() bool {
-		inc, ok := g.watcher.incident()
-		_, _, button := g.world.shown(buttonApprove)
-		return ok && asks(inc) && button
-	})
 }
 
 // asks says that the bot asks whether to change something; offers that it asks whether to roll a change back.
@@ -242,10 +123,10 @@ func offers(inc incident.Incident) bool {
 	return offered && inc.State == incident.StateDeciding
 }
 
-// decide waits until the bot acts on a decision, or has acted: done. The script presses the button, as long as that is
-// what is asked.
+// decide waits until the bot acts on a decision, or has acted: done. The script presses the nth button, as long as that
+// is what is asked.
 func (g *guide) decide(
-	ctx context.Context, action string, asked func(incident.Incident) bool, done func() bool,
+	ctx context.Context, action string, nth int, asked func(incident.Incident) bool, done func() bool,
 ) error {
 	var pressed time.Time
 	const again = 2 * time.Second // the plan may have been renewed while the button was pressed
@@ -256,12 +137,8 @@ func (g *guide) decide(
 		}
 		if g.script && ok && asked(inc) && time.Since(pressed) > again {
 			pressed = time.Now()
-			said, err := g.world.press(ctx, action)
-			if err != nil && !errors.Is(err, errNoButton) {
+			if _, err := g.world.press(ctx, action, nth); err != nil && !errors.Is(err, errNoButton) {
 				g.world.say("The button could not be pressed: %v.", err)
-			}
-			if said != "" {
-				g.world.say("Slack, only visible to Alice: %s", oneLine(said))
 			}
 		}
 		return false
@@ -287,8 +164,11 @@ func (g *guide) ttft() (text string, fast bool) {
 	return fmt.Sprintf("%.2f s (target: %.1f s)", all[0].TTFT, target), all[0].TTFT <= target
 }
 
-// tell is how often a wait says what it waits for.
-const tell = 10 * time.Second
+// How often a wait says what it waits for: often in the first minute, then now and then.
+const (
+	tell       = 10 * time.Second
+	tellSeldom = time.Minute
+)
 
 // until waits for a condition and says what for. Only the script gives up.
 func (g *guide) until(ctx context.Context, limit time.Duration, what string, done func() bool) error {
@@ -306,7 +186,10 @@ func (g *guide) until(ctx context.Context, limit time.Duration, what string, don
 			}
 			if now.After(next) {
 				next = now.Add(tell)
-				g.world.say("Waiting for %s (%.0f s). %s", what, now.Sub(begin).Seconds(), g.fleetLine())
+				if now.Sub(begin) >= tellSeldom {
+					next = now.Add(tellSeldom)
+				}
+				g.remind("Waiting for %s (%.0f s). %s", what, now.Sub(begin).Seconds(), g.fleetLine())
 			}
 		}
 	}
@@ -323,6 +206,9 @@ func (g *guide) fleetLine() string {
 	ttft, _ := g.ttft()
 	line := fmt.Sprintf("Fleet: %d replicas, %d requests running, %d waiting, TTFT p95 %s.",
 		s.Replicas, s.Running, s.Waiting, ttft)
+	if s.Failed >= .1 {
+		line += fmt.Sprintf(" Failing: %.1f of %.1f requests per second.", s.Failed, s.Demand)
+	}
 	if alerts := g.world.monitor.alerts(); alerts != "" {
 		line += " Alerts: " + alerts + "."
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 )
 
@@ -15,9 +14,10 @@ import (
 type lever struct {
 	// Name is what the keyboard and the page call it.
 	Name string `json:"name"`
-	// Title and Does are for people.
+	// Title, Does and Shows are for people: what it does, and what then can be seen.
 	Title string `json:"title"`
 	Does  string `json:"does"`
+	Shows string `json:"shows"`
 	// turn sets it on the fleet's levers; nil for one that is no matter of the fleet.
 	turn func(*fleet.Levers, *world)
 }
@@ -26,40 +26,57 @@ type lever struct {
 const (
 	trafficFactor = 5
 	floodFactor   = 8 // of the second round, in which there is one replica more
-	promptFactor  = 8
-	sickFactor    = 6
-	kvHeld        = .8
-	impatience    = 2 * time.Second
+	promptFactor  = 3
+	sickFactor    = 10
+	kvHeld        = .95
+	impatience    = 4 * time.Second
 )
 
 // levers are all of them, in the order of the page.
 func levers() []lever {
 	return []lever{
-		{"traffic", "Traffic x5", "five times as many requests arrive", func(l *fleet.Levers, w *world) {
-			l.Traffic = w.traffic
-		}},
-		{"prompts", "Long prompts", "new prompts are eight times as long", func(l *fleet.Levers, _ *world) {
-			l.Prompt = promptFactor
-		}},
 		{
-			"cache", "Prefix cache lost", "no prompt begins like another one, so nothing of it is cached",
-			func(l *fleet.Levers, _ *world) { l.PrefixMiss = 1 },
-		},
-		{"gpu", "One sick GPU", "one replica takes six times as long for each step", func(l *fleet.Levers, w *world) {
-			if all := w.fleet.State().Replicas; len(all) > 0 {
-				l.Pods = map[string]fleet.PodLever{all[0].Name: {Slow: sickFactor}}
-			}
-		}},
-		{
-			"clients", "Impatient clients", "clients give up when the first token takes more than 2 s",
-			func(l *fleet.Levers, _ *world) { l.GiveUpAfter = fleet.Duration(impatience) },
+			Name: "traffic", Title: "Traffic x5", Does: "five times as many requests arrive",
+			Shows: "Requests queue, and the bot asks whether to throttle or to scale.",
+			turn:  func(l *fleet.Levers, w *world) { l.Traffic = w.traffic },
 		},
 		{
-			"kv", "KV squeeze", "80% of each KV cache is held by transfers that nobody fetches",
-			func(l *fleet.Levers, _ *world) { l.AllPods.KVHeld = kvHeld },
+			Name: "prompts", Title: "Long prompts", Does: "new prompts are three times as long",
+			Shows: "Prefill takes all the time, and the bot asks whether to throttle or to scale.",
+			turn:  func(l *fleet.Levers, _ *world) { l.Prompt = promptFactor },
 		},
-		{"prometheus", "Lost Prometheus", "Prometheus is down: no readings, no new alerts", nil},
-		{"slack", "Lost Slack", "Slack is down: nothing is posted, and no button works", nil},
+		{
+			Name: "cache", Title: "Prefix cache lost", Does: "no prompt begins like another one, so nothing of it is cached",
+			Shows: "TTFT rises, and there is nothing to approve: someone has to find out what changed.",
+			turn:  func(l *fleet.Levers, _ *world) { l.PrefixMiss = 1 },
+		},
+		{
+			Name: "gpu", Title: "One sick GPU", Does: "one replica takes ten times as long for each step",
+			Shows: "The bot finds one bad pod, and there is nothing to approve: someone has to take it out.",
+			turn: func(l *fleet.Levers, w *world) {
+				if all := w.fleet.State().Replicas; len(all) > 0 {
+					l.Pods = map[string]fleet.PodLever{all[0].Name: {Slow: sickFactor}}
+				}
+			},
+		},
+		{
+			Name: "clients", Title: "Impatient clients", Does: "clients hang up on answers that take more than 4 s",
+			Shows: "The fleet is fine and the gateway sees the aborts. There is nothing to approve: the cause is outside vLLM.",
+			turn:  func(l *fleet.Levers, _ *world) { l.AnswerWithin = fleet.Duration(impatience) },
+		},
+		{
+			Name: "kv", Title: "KV squeeze", Does: "95% of each KV cache is held by transfers that nobody fetches",
+			Shows: "Requests wait for space in the cache, and the bot asks whether to throttle or to scale.",
+			turn:  func(l *fleet.Levers, _ *world) { l.AllPods.KVHeld = kvHeld },
+		},
+		{
+			Name: "prometheus", Title: "Lost Prometheus", Does: "Prometheus is down: no readings, no new alerts",
+			Shows: "Nothing new is found, and nothing is changed without readings.",
+		},
+		{
+			Name: "slack", Title: "Lost Slack", Does: "Slack is down: nothing is posted, and no button works",
+			Shows: "The bot keeps working, and posts what happened when Slack is back.",
+		},
 	}
 }
 
@@ -112,8 +129,8 @@ func (w *world) pull(name string, on bool) error {
 		w.say("Broken on purpose: %s. %s.", l.Title, upperFirst(l.Does))
 		w.meter.mark(l.Title)
 	} else {
-		w.say("Mended: %s.", present.Lower(l.Title))
-		w.meter.mark("mended")
+		w.say("Mended: %s.", l.Title)
+		w.meter.mark(l.Title + " off")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (m *monitor) run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if !m.lost.Load() {
-			if err := errors.Join(m.scrape(ctx), m.evaluate(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(m.scrape(ctx, time.Now), m.evaluate(ctx)); err != nil && ctx.Err() == nil {
 				m.log.ErrorContext(ctx, "the sandbox's Prometheus", "err", err)
 				if text := err.Error(); text != m.said {
 					m.said = text
@@ -84,11 +85,11 @@ func (m *monitor) run(ctx context.Context) {
 	}
 }
 
-// scrape reads the metrics of each replica that there is now.
-func (m *monitor) scrape(ctx context.Context) error {
+// scrape reads the metrics of each replica that there is now, and of the gateway. now says when that was.
+func (m *monitor) scrape(ctx context.Context, now func() time.Time) error {
 	var errs []error
 	there := map[string]bool{}
-	for _, t := range m.fleet.Targets(m.address) {
+	for _, t := range append(m.fleet.Targets(m.address), m.fleet.GatewayTarget(m.address)) {
 		pod := t.Labels["pod"] + "/" + t.Labels["instance"]
 		there[pod] = true
 		target := m.targets[pod]
@@ -103,7 +104,7 @@ func (m *monitor) scrape(ctx context.Context) error {
 			m.targets[pod] = target
 		}
 		page, err := m.page(ctx, "http://"+m.address+t.Labels[model.MetricsPathLabel])
-		at := time.Now()
+		at := now()
 		if err != nil {
 			// The replica may have gone while it was asked.
 			m.log.DebugContext(ctx, "scrape", "pod", pod, "err", err)
@@ -114,7 +115,7 @@ func (m *monitor) scrape(ctx context.Context) error {
 	}
 	for pod, target := range m.targets {
 		if !there[pod] {
-			errs = append(errs, target.Gone(time.Now()))
+			errs = append(errs, target.Gone(now()))
 			delete(m.targets, pod)
 		}
 	}
@@ -164,14 +165,20 @@ func labelSet(in map[string]string) model.LabelSet {
 	return out
 }
 
-// alerts are the names of the alerts that are pending or fire, in a line; empty when there are none.
+// alerts are the names of the alerts that fire, and of others that are pending, in a line; empty when there are none.
 func (m *monitor) alerts() string {
-	var out []string
+	state := map[string]string{}
 	for _, a := range m.prom.Alerts() {
-		text := a.Name + " " + a.State
-		if !slices.Contains(out, text) {
-			out = append(out, text)
+		if a.State == firing || state[a.Name] == "" {
+			state[a.Name] = a.State
 		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(state)) {
+		out = append(out, name+" "+state[name])
 	}
 	return strings.Join(out, ", ")
 }
+
+// firing is the state of an alert that is sent to Alertmanager.
+const firing = "firing"

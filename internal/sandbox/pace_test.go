@@ -16,6 +16,8 @@ func TestOnlyTimesOfRulesAreShortened(t *testing.T) {
 		"x offset 5m":                   "x offset 10s",
 		"min_over_time(x[1h])":          "min_over_time(x[2m])",
 		"for: 10s":                      "for: 1s", // never shorter than a scrape
+		"increase(x[5m])) >= 20":        "increase(x[10s])) >= 5",
+		"rate(x[5m]) >= 0":              "rate(x[10s]) >= 0",
 		"nothing in 5 minutes, 5m":      "nothing in 5 minutes, 5m",
 		`{finished_reason=~"5m|abort"}`: `{finished_reason=~"5m|abort"}`,
 	} {

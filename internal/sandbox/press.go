@@ -20,35 +20,54 @@ const (
 // errNoButton says that nothing of this kind is asked now.
 var errNoButton = errors.New("nothing to press")
 
-// shown finds the newest message that has a button.
-func (w *world) shown(action string) (fakeslack.Message, fakeslack.Button, bool) {
+// button is one that is shown, and where.
+type button struct {
+	fakeslack.Button
+
+	message string
+}
+
+// shown are the buttons of a kind on the newest message that has any, in their order.
+func (w *world) shown(action string) []button {
 	for _, m := range slices.Backward(w.slack.Messages(channel)) {
 		for _, one := range append([]fakeslack.Message{m}, w.slack.Thread(channel, m.TS)...) {
-			if b, ok := one.Button(action); ok {
-				return one, b, true
+			var out []button
+			for _, b := range one.Buttons() {
+				if strings.HasPrefix(b.ActionID, action) {
+					out = append(out, button{Button: b, message: one.TS})
+				}
+			}
+			if len(out) > 0 {
+				return out
 			}
 		}
 	}
-	return fakeslack.Message{}, fakeslack.Button{}, false
+	return nil
 }
 
-// press clicks the first button of this kind, as a person on the page would. What the bot answers in private is
-// returned.
-func (w *world) press(ctx context.Context, action string) (string, error) {
-	m, b, ok := w.shown(action)
-	if !ok {
+// press clicks the nth button of this kind, as a person on the page would; the last one where there are fewer. What the
+// bot answers in private comes later: see answers.
+func (w *world) press(ctx context.Context, action string, nth int) (click string, err error) {
+	all := w.shown(action)
+	if len(all) == 0 {
 		return "", errNoButton
 	}
+	b := all[min(nth, len(all))-1]
 	got, err := w.slack.Click(ctx, fakeslack.ClickRequest{
-		User: approver, Channel: channel, MessageTS: m.TS, BlockID: b.BlockID, ActionID: b.ActionID,
+		User: approver, Channel: channel, MessageTS: b.message, BlockID: b.BlockID, ActionID: b.ActionID,
 	})
 	if err != nil {
 		return "", fmt.Errorf("press %q: %w", b.Text, err)
 	}
 	w.say("Pressed %q in Slack, as %s.", b.Text, "Alice Abara")
+	return got.ID, nil
+}
+
+// answers are what the bot has answered to a click so far, in private.
+func (w *world) answers(click string) string {
 	var said []string
-	for _, answer := range w.slack.Answers(got.ID) {
+	for _, answer := range w.slack.Answers(click) {
 		said = append(said, answer.Text)
 	}
-	return strings.Join(said, " "), nil
+	return oneLine(strings.Join(said, " "))
 }

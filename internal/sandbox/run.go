@@ -1,14 +1,12 @@
 package sandbox
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 )
@@ -48,7 +46,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	watch := newWatcher(w)
-	g := newGuide(w, watch, o.Script)
+	g := newGuide(w, watch, t.remind, o.Script)
 	page.ready(g, t)
 	t.say("Ready after %.1f s. Open http://%s/ and follow it there, or here with the keyboard: type help.",
 		time.Since(begin).Seconds(), w.page)
@@ -110,7 +108,18 @@ func (t *teller) say(format string, args ...any) {
 	if over := len(t.lines) - remembered; over > 0 {
 		t.lines = append([]line{}, t.lines[over:]...)
 	}
-	// A terminal that is gone cannot be told.
+	t.print(now, text)
+}
+
+// remind tells the terminal alone what is waited for, and how things are: the page shows that anyway.
+func (t *teller) remind(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.print(time.Now(), fmt.Sprintf(format, args...))
+}
+
+// print writes a line. A terminal that is gone cannot be told. The caller holds the lock.
+func (t *teller) print(now time.Time, text string) {
 	_, _ = fmt.Fprintf(t.out, "[%5.1f s] %s\n", now.Sub(t.begin).Seconds(), text)
 }
 
@@ -118,52 +127,4 @@ func (t *teller) last(n int) []line {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]line{}, t.lines[max(0, len(t.lines)-n):]...)
-}
-
-// keyboard does what people type until there is nothing more to read.
-func keyboard(ctx context.Context, in io.Reader, w *world, g *guide) {
-	lines := bufio.NewScanner(in)
-	for lines.Scan() && ctx.Err() == nil {
-		words := strings.Fields(lines.Text())
-		if len(words) == 0 {
-			continue
-		}
-		typed(ctx, words, w, g)
-	}
-}
-
-// typed does one command.
-func typed(ctx context.Context, words []string, w *world, g *guide) {
-	action := map[string]string{"approve": buttonApprove, "deny": buttonDeny, "undo": buttonUndo}[words[0]]
-	switch {
-	case action != "":
-		said, err := w.press(ctx, action)
-		switch {
-		case errors.Is(err, errNoButton):
-			w.say("There is nothing to %s now.", words[0])
-		case err != nil:
-			w.say("%v.", err)
-		case said != "":
-			w.say("Slack, only visible to Alice: %s", oneLine(said))
-		}
-	case words[0] == "next":
-		g.goOn()
-	case words[0] == "break" && len(words) == 2, words[0] == "mend" && len(words) == 2:
-		if err := w.pull(words[1], words[0] == "break"); err != nil {
-			w.say("%v.", err)
-		}
-	case words[0] == "status":
-		w.say("%s %s", g.fleetLine(), g.watcher.doing())
-	default:
-		w.say("Type approve, deny or undo to answer the bot, next for the next round, status, or break NAME and mend NAME "+
-			"with one of: %s. Ctrl-C ends the sandbox.", leverNames())
-	}
-}
-
-func leverNames() string {
-	var out []string
-	for _, l := range levers() {
-		out = append(out, l.Name)
-	}
-	return strings.Join(out, ", ")
 }

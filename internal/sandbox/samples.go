@@ -14,22 +14,30 @@ type sample struct {
 	At int64 `json:"at"` // Unix seconds
 	// TTFT is the 95th percentile of the time to the first token of requests that ended in the last window, in seconds;
 	// -1 when none did.
-	TTFT     float64 `json:"ttft"`
-	Waiting  int     `json:"waiting"`
-	Running  int     `json:"running"`
-	Replicas int     `json:"replicas"`
-	Loading  int     `json:"loading"`
+	TTFT    float64 `json:"ttft"`
+	Waiting int     `json:"waiting"`
+	// Limit is how many requests the gateway lets be in flight.
+	Limit    int `json:"limit"`
+	Running  int `json:"running"`
+	Replicas int `json:"replicas"`
+	Loading  int `json:"loading"`
 	// Demand and Failed are requests per second: what clients ask for, and what they did not get.
 	Demand float64 `json:"demand"`
 	Failed float64 `json:"failed"`
 	KV     float64 `json:"kv"`
 }
 
+// keptSamples is more than the charts show.
+const keptSamples = 600
+
 // window is how far back a sample looks.
 const window = 5 * time.Second
 
 // meter keeps the samples of the last minutes.
 type meter struct {
+	// epoch is when the time of the fleet began.
+	epoch time.Time
+
 	mu       sync.Mutex
 	outcomes []outcome
 	samples  []sample
@@ -47,7 +55,7 @@ func (m *meter) observe(o fleet.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.outcomes = append(m.outcomes, outcome{
-		at: time.Now(), ttft: o.FirstToken.Seconds(), lost: o.Result != fleet.Answered,
+		at: m.epoch.Add(o.Ended), ttft: o.FirstToken.Seconds(), lost: o.Result != fleet.Answered,
 	})
 }
 
@@ -76,11 +84,11 @@ func (m *meter) marked() []mark {
 }
 
 // take adds the sample of now.
-func (m *meter) take(now time.Time, state fleet.State, desired int) sample {
+func (m *meter) take(now time.Time, state fleet.State, desired int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.outcomes = slices.DeleteFunc(m.outcomes, func(o outcome) bool { return now.Sub(o.at) > window })
-	s := sample{At: now.Unix(), TTFT: -1, Demand: state.Demand}
+	s := sample{At: now.Unix(), TTFT: -1, Demand: state.Demand, Limit: state.Throttle}
 	var ttft []float64
 	for _, o := range m.outcomes {
 		if o.lost {
@@ -103,10 +111,9 @@ func (m *meter) take(now time.Time, state fleet.State, desired int) sample {
 	}
 	s.Loading = max(0, desired-s.Replicas)
 	m.samples = append(m.samples, s)
-	if over := len(m.samples) - int(kept/time.Second); over > 0 {
+	if over := len(m.samples) - keptSamples; over > 0 {
 		m.samples = slices.Clone(m.samples[over:])
 	}
-	return s
 }
 
 // last are the newest samples, the oldest first.

@@ -77,7 +77,7 @@ func (w *watcher) follow(ctx context.Context) error {
 			continue
 		}
 		w.told[id] = e.Seq
-		if e.Kind != incident.KindGathered { // what it sums up was told already
+		if told(e) {
 			w.world.say("Bot: %s", plain(present.Entry(e)))
 		}
 	}
@@ -85,6 +85,12 @@ func (w *watcher) follow(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.latest = &inc
 	return nil
+}
+
+// told says whether people are told a line of the journal: not what sums up what they were told already, and not what
+// another line says in their words.
+func told(e incident.Entry) bool {
+	return e.Kind != incident.KindGathered && e.Kind != incident.KindClaimed && e.Said.Kind != incident.NoteAsked
 }
 
 // plain is a sentence in one line, with people by their names in the sandbox and times to the second.
@@ -148,14 +154,30 @@ func (w *watcher) incident() (incident.Incident, bool) {
 	return *w.latest, true
 }
 
-// doing says what the bot is at, in a sentence or two.
+// doing says what the bot is at, in a sentence or two, and which of its connections somebody has cut.
 func (w *watcher) doing() string {
+	text := w.incidentLine()
+	if w.world.pulled.isOn("slack") {
+		text = "Slack is down: messages wait, and no button works. " + text
+	}
+	if w.world.pulled.isOn("prometheus") {
+		text = "Prometheus is down: nothing can be read, and no alert can fire. " + text
+	}
+	return text
+}
+
+// incidentLine says how the newest incident is.
+func (w *watcher) incidentLine() string {
 	inc, ok := w.incident()
 	switch {
 	case !ok:
 		return "No incident. Waiting for an alert from Alertmanager."
+	case offers(inc):
+		return present.Headline(inc) + ". Asking in Slack: " + present.Asking(inc)
+	case asks(inc):
+		return "Asking in Slack: " + question(inc) + " " + plain(present.Asked(inc))
 	case inc.State == incident.StateDeciding:
-		return "Asking people in Slack: " + present.Headline(inc) + "."
+		return "Asking in Slack: " + present.Headline(inc) + "."
 	case inc.State == incident.StateClosed:
 		return present.Headline(inc) + ". Waiting for the next alert."
 	}

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/prometheus/common/model"
 
@@ -23,6 +21,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/alertmanager"
+	"github.com/vllm-medic/vllm-medic/internal/sandbox/gateway"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/kubeapi"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/workloads"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -43,6 +42,7 @@ type world struct {
 	pods    *pods
 	kube    *kubeapi.Server
 	cluster *workloads.Cluster
+	gateway *gateway.Gateway
 	monitor *monitor
 	am      *alertmanager.Alertmanager
 	slack   *fakeslack.Server
@@ -64,7 +64,8 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 	say func(string, ...any),
 ) (*world, error) {
 	w := &world{
-		dir: dir, say: say, log: log, traffic: trafficFactor, meter: &meter{}, pulled: pulled{on: map[string]bool{}},
+		dir: dir, say: say, log: log, traffic: trafficFactor, meter: &meter{epoch: time.Now().Add(-past)},
+		pulled:  pulled{on: map[string]bool{}},
 		servers: servers{failed: make(chan error, 8)},
 		secrets: map[string]string{
 			envSlackToken: "xoxb-" + rand.Text(), envSlackAppToken: "xapp-" + rand.Text(), envWebhookToken: rand.Text(),
@@ -88,16 +89,9 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 	return w, nil
 }
 
-// load is what clients ask for before anything breaks: three requests a second, which two replicas answer easily.
-func load() (fleet.Scenario, error) {
-	s, err := fleet.ScenarioNamed("healthy")
-	s.Load.Rate, s.Load.Random = 1.7, true
-	return s, err
-}
-
 func (w *world) buildFleet() error {
 	f, err := fleet.New(fleet.Options{
-		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe, Epoch: time.Now(),
+		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe, Epoch: w.meter.epoch,
 	})
 	if err != nil {
 		return err
@@ -122,6 +116,13 @@ func (w *world) buildCluster(ctx context.Context, log *slog.Logger) (address str
 	w.secrets["kubernetes"] = token
 	w.pods = newPods(w.fleet, time.Now, w.say)
 	w.cluster, err = workloads.New(w.kube, workloads.Options{Now: w.clusterTime, Fleet: w.pods, Logger: log})
+	if err != nil {
+		return "", nil, err
+	}
+	w.gateway, err = gateway.New(w.kube, gateway.Options{
+		Namespace: namespace, Name: gatewayName, Route: modelName, Now: w.clusterTime, SetLimit: w.fleet.SetThrottle,
+		Logger: log,
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -150,48 +151,6 @@ const botUser = "system:serviceaccount:vllm-medic:vllm-medic"
 // loopback is a free port that nobody else can reach.
 const loopback = "127.0.0.1:0"
 
-// populate makes the objects of the model and lets its pods run.
-func (w *world) populate() error {
-	grantRights(w.kube)
-	admin := w.kube.As("kubectl")
-	if err := w.kube.MakeNamespace(namespace); err != nil {
-		return err
-	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "gpu-node-1"}}
-	if err := kubeapi.Create(admin, corev1.SchemeGroupVersion.WithResource("nodes"), node); err != nil {
-		return err
-	}
-	app := map[string]string{"app": modelName}
-	n := int32(replicas)
-	d := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: modelName, Namespace: namespace, Labels: app},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &n, Selector: &metav1.LabelSelector{MatchLabels: app},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: app},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{
-					Name: container, Image: "vllm/vllm-openai:v0.20.0",
-					Args: []string{"--model=meta-llama/Llama-70B", "--max-num-seqs=64", "--max-num-batched-tokens=8192"},
-				}}},
-			},
-		},
-	}
-	if err := kubeapi.Create(admin, deployments, d); err != nil {
-		return err
-	}
-	if err := w.cluster.Step(); err != nil {
-		return err
-	}
-	w.grown.Store(true)
-	w.pods.cold()
-	if got := len(w.fleet.State().Replicas); got != replicas {
-		return fmt.Errorf("the simulated cluster runs %d replicas, not %d", got, replicas)
-	}
-	return w.pods.err()
-}
-
-var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
-
 func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, error) {
 	address, err := w.servers.serve(ctx, "the engines", loopback, w.fleet)
 	if err != nil {
@@ -202,6 +161,9 @@ func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, err
 		return "", err
 	}
 	if w.monitor, err = newMonitor(w.fleet, address, text, log, w.say); err != nil {
+		return "", err
+	}
+	if err := w.remember(ctx); err != nil {
 		return "", err
 	}
 	return w.servers.serve(ctx, "Prometheus", loopback, w.monitor)
@@ -265,9 +227,10 @@ func (w *world) buildAlertmanager(log *slog.Logger) (err error) {
 
 // run lets everything act until the context ends; then it ends everything in order.
 func (w *world) run(ctx context.Context) error {
+	w.fleet.Advance(time.Since(w.fleet.Now())) // from here on its time is that of the machine
 	loops, stop := context.WithCancel(ctx)
 	for _, loop := range []func(context.Context){
-		w.fleet.Run, w.cluster.Run, w.monitor.run, w.am.Run, w.measure,
+		w.fleet.Run, w.cluster.Run, w.gateway.Run, w.monitor.run, w.am.Run, w.measure,
 	} {
 		w.wg.Go(func() { loop(loops) })
 	}
@@ -296,20 +259,33 @@ func (w *world) end(bot chan error) error {
 func (w *world) measure(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	before := w.desired()
+	before := w.settings()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			n := w.desired()
-			if n != before {
-				w.meter.mark(fmt.Sprintf("%d replicas", n))
+			is := w.settings()
+			if is.replicas != before.replicas {
+				w.meter.mark(fmt.Sprintf("%d replicas", is.replicas))
 			}
-			before = n
-			w.meter.take(now, w.fleet.State(), n)
+			if is.limit != before.limit {
+				w.meter.mark(fmt.Sprintf("limit %d", is.limit))
+			}
+			before = is
+			w.meter.take(now, w.fleet.State(), is.replicas)
 		}
 	}
+}
+
+// settings are what the bot may change, as they are now.
+type settings struct {
+	// replicas are those that the Deployment asks for, and limit how many requests the gateway lets be in flight.
+	replicas, limit int
+}
+
+func (w *world) settings() settings {
+	return settings{replicas: w.desired(), limit: w.fleet.State().Throttle}
 }
 
 // desired is how many replicas the Deployment asks for; 0 when it is gone.

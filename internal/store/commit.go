@@ -69,7 +69,7 @@ func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (
 	if err := s.locksOf(ctx, tx, ch); err != nil {
 		return head{}, lines{}, err
 	}
-	return h, told, nil
+	return h, told, s.keepSnapshot(ctx, tx, ch)
 }
 
 func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {

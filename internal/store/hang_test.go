@@ -100,7 +100,16 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 			_, err := s.ClaimDeliveries(ctx, "me", now, time.Minute, 1)
 			return err
 		},
-		"CommitFolded":    func(ctx context.Context) error { return finish(ctx, s, incident.Delivery{ID: 1}) },
+		"CommitFolded": func(ctx context.Context) error { return finish(ctx, s, incident.Delivery{ID: 1}) },
+		"EachOpened": func(ctx context.Context) error {
+			_, err := s.EachOpened(ctx, incident.Opened{Until: now, AllPools: true},
+				func(incident.Incident, time.Time) error { return nil })
+			return err
+		},
+		"OpenAt": func(ctx context.Context) error {
+			_, err := s.OpenAt(ctx, incident.Opened{Since: now})
+			return err
+		},
 		"EndedAlerts":     func(ctx context.Context) error { _, err := s.EndedAlerts(ctx, []string{"f"}); return err },
 		"ReleaseDelivery": func(ctx context.Context) error { return s.ReleaseDelivery(ctx, incident.Delivery{ID: 1}) },
 		"RenewDeliveries": func(ctx context.Context) error {
@@ -143,6 +152,7 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 			return s.SaveMessage(ctx, incident.Message{Incident: "inc-1"}, true)
 		},
 		"SetPause":    func(ctx context.Context) error { return s.SetPause(ctx, incident.Pause{At: now}) },
+		"Snapshots":   func(ctx context.Context) error { _, err := s.Snapshots(ctx, "inc-1"); return err },
 		"Stats":       func(ctx context.Context) error { _, err := s.Stats(ctx); return err },
 		"WritesSince": func(ctx context.Context) error { _, err := s.WritesSince(ctx, "llama", now); return err },
 	}

@@ -31,18 +31,12 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 	if err != nil {
 		return incident.Incident{}, err
 	}
-	inc.Journal, err = list(ctx, s, s.read, func(r *sql.Rows) (incident.Entry, error) {
-		var body, hash string
-		var e incident.Entry
-		if err := r.Scan(&body, &hash); err != nil {
-			return e, err
-		}
-		err := json.Unmarshal([]byte(body), &e)
-		e.Hash = hash
-		return e, err
-	}, `SELECT body, hash FROM journal WHERE incident = ? ORDER BY seq`, id)
+	lines, err := s.journal(ctx, id)
 	if err != nil {
-		return incident.Incident{}, fmt.Errorf("journal of %s: %w", id, err)
+		return incident.Incident{}, err
+	}
+	if inc.Journal, err = decodeJournal(id, lines); err != nil {
+		return incident.Incident{}, err
 	}
 	pauses, err := s.Pauses(ctx)
 	if err != nil {
@@ -50,6 +44,31 @@ func (s *Store) IncidentWithJournal(ctx context.Context, id string) (incident.In
 	}
 	inc.Paused = incident.PauseOf(pauses, inc.Pool)
 	return inc, nil
+}
+
+// line is an entry of a journal as it is stored.
+type line struct{ body, hash string }
+
+func (s *Store) journal(ctx context.Context, id string) ([]line, error) {
+	out, err := list(ctx, s, s.read, func(r *sql.Rows) (line, error) {
+		var l line
+		return l, r.Scan(&l.body, &l.hash)
+	}, `SELECT body, hash FROM journal WHERE incident = ? ORDER BY seq`, id)
+	if err != nil {
+		return nil, fmt.Errorf("journal of %s: %w", id, err)
+	}
+	return out, nil
+}
+
+func decodeJournal(id string, lines []line) ([]incident.Entry, error) {
+	out := make([]incident.Entry, len(lines))
+	for n, l := range lines {
+		if err := json.Unmarshal([]byte(l.body), &out[n]); err != nil {
+			return nil, fmt.Errorf("journal of %s: %w", id, err)
+		}
+		out[n].Hash = l.hash
+	}
+	return out, nil
 }
 
 // OpenIncident returns the open incident of a pool; a drill is none.

@@ -23,12 +23,14 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/report"
 )
 
 // Incidents is what the routes read.
 type Incidents interface {
 	Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error)
 	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
+	Snapshots(ctx context.Context, id string) ([]incident.Snapshot, error)
 }
 
 // Engine takes what people do. A *incident.RefusedError carries the sentence for the person.
@@ -64,6 +66,8 @@ type Deps struct {
 	Health func(ctx context.Context) map[string]Health
 	// Status is what the bot knows of itself.
 	Status func(ctx context.Context) Status
+	// Report is made when somebody asks for it.
+	Report func(ctx context.Context, p report.Period) (report.Report, error)
 	// Notice is what everybody who looks should know about the bot itself, such as playbooks that are refused; empty when
 	// there is nothing.
 	Notice func() string
@@ -84,7 +88,7 @@ func New(deps Deps) (*Handler, error) {
 		"Incidents": deps.Incidents == nil, "Engine": deps.Engine == nil, "Switch": deps.Switch == nil,
 		"Gate":  deps.Gate == nil,
 		"Pools": deps.Pools == nil, "Health": deps.Health == nil, "Status": deps.Status == nil,
-		"Notice":   deps.Notice == nil,
+		"Notice": deps.Notice == nil, "Report": deps.Report == nil,
 		"Runbooks": deps.Runbooks.InForce == nil || deps.Runbooks.Page == nil, "Logger": deps.Logger == nil,
 		"Now": deps.Now == nil,
 	} {
@@ -103,8 +107,12 @@ func (h *Handler) Register(e *echo.Echo) {
 	e.GET("/status", h.statusPage)
 	e.GET("/playbooks", h.playbooksPage)
 	e.GET("/playbooks/:name", h.playbookPage)
+	e.GET("/report", h.reportPage)
+	e.GET("/report.md", h.reportMarkdown)
+	e.GET("/api/v1/report", h.reportJSON)
 	e.GET("/api/v1/incidents", h.list)
 	e.GET("/api/v1/incidents/:id", h.show)
+	e.GET("/api/v1/incidents/:id/snapshots", h.snapshots)
 	e.POST("/api/v1/incidents/:id/decision", h.decision)
 	e.POST("/api/v1/incidents/:id/narrow", h.narrow)
 	e.POST("/api/v1/incidents/:id/:verb", h.verb)
@@ -151,6 +159,17 @@ func (h *Handler) show(c echo.Context) error {
 		return h.fail(c, err)
 	}
 	return c.JSON(http.StatusOK, inc)
+}
+
+func (h *Handler) snapshots(c echo.Context) error {
+	if _, err := h.who(c, access.Read); err != nil {
+		return err
+	}
+	kept, err := h.deps.Incidents.Snapshots(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"snapshots": append([]incident.Snapshot{}, kept...)})
 }
 
 // decisionBody is the body of a decision.

@@ -30,6 +30,7 @@ var routes = []struct {
 	{get, "/incidents/inc-1", "", true},
 	{get, "/api/v1/incidents", "", true},
 	{get, "/api/v1/incidents/inc-1", "", true},
+	{get, "/api/v1/incidents/inc-1/snapshots", "", true},
 	{post, "/api/v1/incidents/inc-1/decision", `{"step":"p1-s1","digest":"d","decision":"approve"}`, false},
 	{post, "/api/v1/incidents/inc-1/ack", `{}`, false},
 	{post, "/api/v1/incidents/inc-1/abort", `{"reason":"r"}`, false},
@@ -70,6 +71,7 @@ func TestAPasswordOfABrowserReadsAndDoesNothing(t *testing.T) {
 		s := newSite(t)
 		s.always["list"], s.always["show"], s.always["pauses"] = []incident.Incident{}, incident.Incident{ID: "inc-1"},
 			[]incident.Pause{}
+		s.always["snapshots"] = []incident.Snapshot{}
 		ofCluster := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
 		ofCluster.SetBasicAuth("anybody", "of-the-cluster")
 		s.refused(s.send(ofCluster), http.StatusUnauthorized)
@@ -128,6 +130,36 @@ func TestAListingThatCannotBeMeantIsRefused(t *testing.T) {
 	} {
 		s.refused(s.ask(get, "/api/v1/incidents"+query, "viewer-token", ""), http.StatusBadRequest)
 	}
+}
+
+func TestTheKeptEvidenceOfAnIncidentIsShown(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	kept := []incident.Snapshot{{
+		Seq: 1, Of: incident.KindInvestigated, Healthy: incident.False, Asked: map[string]string{"ttft_p95": "a1b2"},
+		Diagnosis: &incident.Diagnosis{Name: "queueing", Evidence: []incident.Condition{}},
+		Others:    []incident.Other{}, Evidence: incident.Evidence{At: now, Readings: map[string]incident.Reading{}},
+	}}
+	s.expect("snapshots", "inc-1", kept, nil)
+	rec := s.ask(get, "/api/v1/incidents/inc-1/snapshots", "viewer-token", "")
+	var got struct {
+		Snapshots []incident.Snapshot `json:"snapshots"`
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(kept, got.Snapshots); diff != "" || rec.Code != http.StatusOK {
+		t.Errorf("%d (-want +got):\n%s", rec.Code, diff)
+	}
+	s.expect("snapshots", "inc-2", []incident.Snapshot(nil), nil) // an older version looked after it
+	if rec := s.ask(get, "/api/v1/incidents/inc-2/snapshots", "viewer-token", ""); rec.Body.String() !=
+		"{\"snapshots\":[]}\n" {
+		t.Errorf("none: %s", rec.Body)
+	}
+	s.expect("snapshots", "inc-3", nil, incident.ErrNotFound)
+	s.refused(s.ask(get, "/api/v1/incidents/inc-3/snapshots", "viewer-token", ""), http.StatusNotFound)
+	s.expect("snapshots", "inc-4", nil, errors.New("a body is damaged"))
+	s.refused(s.ask(get, "/api/v1/incidents/inc-4/snapshots", "viewer-token", ""), http.StatusServiceUnavailable)
 }
 
 func TestAnIncidentIsShownWithItsJournal(t *testing.T) {

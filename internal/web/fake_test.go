@@ -21,6 +21,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/report"
 	"github.com/vllm-medic/vllm-medic/internal/web"
 )
 
@@ -89,6 +90,12 @@ func (f *fake) IncidentWithJournal(_ context.Context, id string) (incident.Incid
 	return inc, err
 }
 
+func (f *fake) Snapshots(_ context.Context, id string) ([]incident.Snapshot, error) {
+	a, err := f.take("snapshots", id)
+	list, _ := a.([]incident.Snapshot)
+	return list, err
+}
+
 type acted struct {
 	ID    string
 	Event incident.Event
@@ -136,6 +143,12 @@ func (f *fake) OpenWrites(context.Context) ([]incident.Write, error) {
 	a, err := f.take("writes", nil)
 	list, _ := a.([]incident.Write)
 	return list, err
+}
+
+func (f *fake) Report(_ context.Context, p report.Period) (report.Report, error) {
+	a, err := f.take("report", p)
+	r, _ := a.(report.Report)
+	return r, err
 }
 
 // gate knows three tokens: ada's may do everything, the viewer's may read, and for "nobody-can-tell" the question
@@ -209,7 +222,7 @@ func newSite(t testing.TB) *site {
 		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []incident.Pool { return s.pools },
 		Health: func(context.Context) map[string]web.Health { return s.health },
 		Status: func(context.Context) web.Status { return s.status },
-		Notice: func() string { return s.notice },
+		Notice: func() string { return s.notice }, Report: s.Report,
 		Runbooks: web.Runbooks{
 			InForce: func() []web.Playbook { return s.playbooks }, DocsURL: "https://docs.example.com",
 			Page: func(name string) ([]byte, bool) {

@@ -70,6 +70,7 @@ func TestAForeignPageDoesNotDecideWithACertificate(t *testing.T) {
 		s := newSite(t)
 		s.always["list"], s.always["show"], s.always["pauses"] = []incident.Incident{}, incident.Incident{ID: "inc-1"},
 			[]incident.Pause{}
+		s.always["snapshots"] = []incident.Snapshot{}
 		for _, header := range [][]string{
 			{"Sec-Fetch-Site", "cross-site"},
 			{"Sec-Fetch-Site", "same-site"},

@@ -64,14 +64,18 @@ var inside = map[string][]string{
 		"internal/promembed", "internal/prometheus", "internal/promql", "internal/strictyaml", "internal/vllm", "playbooks",
 	},
 	"internal/sandbox/alertmanager": {},
+	"internal/sandbox/gateway":      {"internal/sandbox/kubeapi"},
 	"internal/sandbox": {
-		"deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident", "internal/present",
-		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
+		"deploy/kubernetes", "deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident", "internal/present",
+		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/gateway", "internal/sandbox/kubeapi",
+		"internal/sandbox/workloads",
 		"playbooks", "playbooks/catalog", "test/fakeslack", "test/fleet",
 	},
-	"internal/store":       {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
-	"internal/web":         {"internal/incident", "internal/access", "internal/present"},
-	"internal/remediation": {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
+	"internal/store":             {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
+	"internal/web":               {"internal/incident", "internal/access", "internal/present", "internal/report"},
+	"internal/report":            {"internal/incident", "internal/present"},
+	"internal/report/reporttest": {"internal/incident"},
+	"internal/remediation":       {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
 	"internal/config": {
 		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
 		"internal/redact", "internal/strictyaml",
@@ -95,7 +99,7 @@ var outside = map[string]struct {
 		[]string{
 			"actions", "actions/engineargs", "actions/kube", "actions/live",
 			"actions/replicas", "actions/throttle", "internal/cluster", "internal/access", "internal/app",
-			"internal/sandbox", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
+			"internal/sandbox", "internal/sandbox/gateway", "internal/sandbox/kubeapi", "internal/sandbox/workloads",
 		},
 		"reading and writing the cluster stay apart from deciding",
 	},
@@ -111,7 +115,7 @@ var outside = map[string]struct {
 // pure packages take values and return values.
 var pure = []string{
 	"internal/audit", "internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present",
-	"internal/alertrules",
+	"internal/alertrules", "internal/report",
 	"internal/promql", "internal/redact",
 	"internal/strictyaml", "internal/vllm",
 }

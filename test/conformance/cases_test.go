@@ -54,6 +54,7 @@ func cases() map[string][]request {
 	out := map[string][]request{}
 	for _, some := range []map[string][]request{
 		readCases(), patchCases(), scaleCases(), writeCases(), otherKinds(), serverCases(), rightsCases(), customCases(),
+		limitCases(),
 	} {
 		maps.Copy(out, some)
 	}

@@ -271,9 +271,14 @@ func TestTheSimulatedAPIAnswersAsTheRealOneDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			theirs, ours := genuine(t), simulated(t)
-			if name == custom {
+			switch name {
+			case custom:
 				kube.Cluster(t).InstallCRDYAML(t, []byte(theirs.fill(definition)))
 				ours.check(define, ours.ask(define))
+			case limits:
+				kube.Cluster(t).InstallCRD(t, kubetest.BackendTrafficPolicies)
+				of := definePolicies(t)
+				ours.check(of, ours.ask(of))
 			}
 			for _, r := range requests {
 				want, got := theirs.ask(r), ours.ask(r)

@@ -67,6 +67,9 @@ func (f *Fleet) nextCall() *request {
 	if d := time.Duration(f.levers.GiveUpAfter); d > 0 {
 		l.FirstTokenPatience = d
 	}
+	if d := time.Duration(f.levers.AnswerWithin); d > 0 {
+		l.Patience = d
+	}
 	r := l.request(f.arrivals.sent, f.now, f.rnd, f.scenario.longest())
 	if f.levers.PrefixMiss > 0 && f.rnd.Float64() < f.levers.PrefixMiss {
 		r.prefix, r.shared = noPrefix, 0

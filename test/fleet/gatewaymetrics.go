@@ -2,6 +2,9 @@ package fleet
 
 import "net/http"
 
+// gatewayPath is where the gateway's metrics are served.
+const gatewayPath = "/gateway/metrics"
+
 func (f *Fleet) serveGateway(w http.ResponseWriter, r *http.Request) {
 	serve(w, r, f.walkGateway, false, false) // Envoy writes the text format only
 }

@@ -17,6 +17,8 @@ type Levers struct {
 	PrefixMiss float64 `json:"prefix_miss,omitempty"`
 	// GiveUpAfter is how long new clients wait for the first token; 0 leaves it to the load.
 	GiveUpAfter Duration `json:"give_up_after,omitzero"`
+	// AnswerWithin is how long new clients wait for the whole answer; 0 leaves it to the load.
+	AnswerWithin Duration `json:"answer_within,omitzero"`
 	// Pods are what is wrong with single pods, by their names, also with those that come later.
 	Pods map[string]PodLever `json:"pods,omitempty"`
 	// AllPods is what is wrong with each pod that Pods does not name.
@@ -36,6 +38,9 @@ type PodLever struct {
 // maxFactor is how far a lever goes: beyond it nothing new is shown, and the model gets slow.
 const maxFactor = 100
 
+// maxHeld leaves some of a KV cache: with none, nothing would ever run.
+const maxHeld = .98
+
 func (l Levers) validate() error {
 	for name, factor := range map[string]float64{"traffic": l.Traffic, "prompt": l.Prompt, "output": l.Output} {
 		if !(factor >= 0 && factor <= maxFactor) {
@@ -47,6 +52,9 @@ func (l Levers) validate() error {
 	}
 	if l.GiveUpAfter < 0 {
 		return errors.New("give_up_after must not be negative")
+	}
+	if l.AnswerWithin < 0 {
+		return errors.New("answer_within must not be negative")
 	}
 	for name, p := range l.Pods {
 		if err := p.validate(); err != nil {
@@ -60,8 +68,8 @@ func (p PodLever) validate() error {
 	switch {
 	case !(p.Slow >= 0 && p.Slow <= maxFactor):
 		return fmt.Errorf("slow is %g, must be between 0 and %d", p.Slow, maxFactor)
-	case !(p.KVHeld >= 0 && p.KVHeld <= .9):
-		return fmt.Errorf("kv_held is %g, must be between 0 and 0.9", p.KVHeld)
+	case !(p.KVHeld >= 0 && p.KVHeld <= maxHeld):
+		return fmt.Errorf("kv_held is %g, must be between 0 and %g", p.KVHeld, maxHeld)
 	case p.Fault != NoFault && p.Fault != Stalled && p.Fault != Wedged:
 		return fmt.Errorf("fault %q is not one of %q", p.Fault, []Fault{NoFault, Stalled, Wedged})
 	}

@@ -91,6 +91,11 @@ func TestEachLeverHurtsInItsOwnWayAndLettingGoHeals(t *testing.T) {
 		"impatience": {fleet.Levers{GiveUpAfter: fleet.Duration(300 * time.Millisecond)}, func(b, n seen) bool {
 			return b.failed == 0 && n.failed > 50
 		}},
+		"answers that take too long": {
+			fleet.Levers{AnswerWithin: fleet.Duration(3 * time.Second)}, func(b, n seen) bool {
+				return b.failed == 0 && n.failed > 50
+			},
+		},
 		"one sick GPU": {fleet.Levers{Pods: map[string]fleet.PodLever{"llama-70b-0": {Slow: 4}}}, func(b, n seen) bool {
 			return n.firstToken > b.firstToken*3/2
 		}},

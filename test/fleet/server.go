@@ -37,7 +37,7 @@ func (f *Fleet) routes() *http.ServeMux {
 		f.serveReplica(w, r, func(_ int, rep *replica) bool { return rep.pod.Name == r.PathValue("name") })
 	})
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("GET /gateway/metrics", f.serveGateway)
+	mux.HandleFunc("GET "+gatewayPath, f.serveGateway)
 	mux.HandleFunc("GET /_fleet/state", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, f.State()) })
 	mux.HandleFunc("GET /_fleet/scenarios", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, Scenarios()) })
 	mux.HandleFunc("GET /_fleet/targets", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, f.Targets(r.Host)) })

@@ -80,6 +80,7 @@ func TestWrongRequestsAreRefusedAndChangeNothing(t *testing.T) {
 		"/_fleet/scenario": {`{"name":"nothing"}`, `{}`, `{"name":1}`, ``, `{"scenario":"idle"}`},
 		"/_fleet/levers": {
 			`{"traffic":-1}`, `{"prompt":1000}`, `{"prefix_miss":1.1}`, `{"give_up_after":"-1s"}`, `{"give_up_after":"soon"}`,
+			`{"answer_within":"-1s"}`,
 			`{"pods":{"llama-70b-0":{"slow":-1}}}`, `{"all_pods":{"kv_held":1}}`, `{"all_pods":{"fault":"odd"}}`, `{"x":1}`,
 		},
 		"/_fleet/crash": {`{"pod":"nobody"}`, `{}`},

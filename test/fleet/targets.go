@@ -25,6 +25,14 @@ func (f *Fleet) Targets(address string) []TargetGroup {
 	return f.targets(address)
 }
 
+// GatewayTarget is the scrape target of the gateway, served at address.
+func (f *Fleet) GatewayTarget(address string) TargetGroup {
+	return TargetGroup{Targets: []string{address}, Labels: map[string]string{
+		"job": "envoy", "namespace": "envoy-gateway-system", "pod": "envoy-0", "instance": "10.244.255.1:19001",
+		"__metrics_path__": gatewayPath,
+	}}
+}
+
 func (f *Fleet) targets(address string) []TargetGroup {
 	out := []TargetGroup{}
 	for _, r := range f.replicas {

@@ -13,7 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 )
 
-var report = flag.String("report", "", "write what was measured of every message that decides something to this file")
+var measured = flag.String("report", "", "write what was measured of every message that decides something to this file")
 
 // What a person can take in at night, on a phone. Pixels are from the top of the message, at a width of 390.
 const (
@@ -79,8 +79,8 @@ func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...str
 				append(l.Buttons, 0)[0], strings.Join(problems, "; "))
 		}
 	}
-	if *report != "" && len(without) == 0 {
-		if err := os.WriteFile(*report, []byte(table.String()), 0o600); err != nil {
+	if *measured != "" && len(without) == 0 {
+		if err := os.WriteFile(*measured, []byte(table.String()), 0o600); err != nil {
 			t.Error(err)
 		}
 	}

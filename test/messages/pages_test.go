@@ -24,6 +24,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/report"
+	"github.com/vllm-medic/vllm-medic/internal/report/reporttest"
 	"github.com/vllm-medic/vllm-medic/internal/web"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 )
@@ -46,6 +48,16 @@ type hall struct {
 	pools     []incident.Pool
 	health    map[string]web.Health
 	playbooks []playbooks.Playbook
+	// told are the incidents of the report.
+	told []reporttest.Posted
+}
+
+func (h hall) report(_ context.Context, p report.Period) (report.Report, error) {
+	b := report.New(p, h.now)
+	for _, l := range h.told {
+		b.Add(l.Incident, l.At)
+	}
+	return b.Report(), nil
 }
 
 func (h hall) Incidents(_ context.Context, f incident.Filter) ([]incident.Incident, error) {
@@ -66,6 +78,10 @@ func (h hall) IncidentWithJournal(_ context.Context, id string) (incident.Incide
 		}
 	}
 	return incident.Incident{}, incident.ErrNotFound
+}
+
+func (h hall) Snapshots(context.Context, string) ([]incident.Snapshot, error) {
+	return nil, incident.ErrNotFound
 }
 
 func (h hall) Act(context.Context, string, incident.Event) (incident.Incident, error) {
@@ -137,7 +153,7 @@ func (h hall) open(t *testing.T, path string, signedIn bool) string {
 	names := map[string]string{alice.ID: "Alice", bob.ID: "Bob"}
 	e := echo.New()
 	pages, err := web.New(web.Deps{
-		Incidents: h, Engine: h, Switch: h, Gate: h, Notice: func() string { return "" },
+		Incidents: h, Engine: h, Switch: h, Gate: h, Notice: func() string { return "" }, Report: h.report,
 		Pools:  func() []incident.Pool { return h.pools },
 		Health: func(context.Context) map[string]web.Health { return h.health }, Status: h.status,
 		Runbooks: web.Runbooks{InForce: h.shelf, Page: docs.Runbook, DocsURL: "https://docs.example.com"},
@@ -221,6 +237,7 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 			At: hall.now.Add(-12 * time.Second), Dialect: told.Evidence.Dialect, Readings: calmed(told.Evidence.Readings, n),
 		}
 	}
+	hall.told = reporttest.Month(t, hall.now)
 	page := func(name, path string, now time.Time, only ...incident.Incident) sight {
 		h := hall
 		h.now = now
@@ -242,6 +259,7 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 		page("incident-closed", "/incidents/"+closed.ID, after(closed).Add(time.Hour), closed),
 		page("incident-hostile", "/incidents/inc-x", hall.now, nasty(deciding)),
 		page("pool", "/pools/"+pool, hall.now),
+		page("report", "/report?days=30", hall.now),
 		page("status", "/status", hall.now),
 		page("playbook", "/playbooks/high-ttft", hall.now),
 		{"error", hall.open(t, "/", false)},
@@ -307,6 +325,21 @@ func nasty(inc incident.Incident) incident.Incident {
 	inc.Diagnosis.Summary = "<img src=x onerror=alert(1)> " + long + ". More."
 	inc.Journal = append(inc.Journal, incident.Entry{At: inc.Journal[0].At, Text: long + "<script>"})
 	return inc
+}
+
+// nastyReport is a report of a pool and of rules with such names.
+func nastyReport(t *testing.T) sight {
+	t.Helper()
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	long := strings.Repeat("averylongnamewithoutabreak", 8)
+	h := hall{now: now}
+	for range 3 {
+		l := reporttest.Open(t, "inc", "<b>"+long, incident.ModeApprove, now.Add(-2*time.Hour), "<script>"+long, "B"+long)
+		l.Find("c"+long, reporttest.Tokens(long, "2", "1")).Ask().Approve("p1-s1", reporttest.Alice).Write().
+			Wait(time.Minute).Judge(incident.VerdictWorse)
+		h.told = append(h.told, reporttest.Posted{Life: l})
+	}
+	return sight{"report, hostile", h.open(t, "/report", true)}
 }
 
 // dark has a page look as in the dark, whatever the browser's own setting is.
@@ -378,7 +411,7 @@ func TestPages(t *testing.T) {
 	cfg := configured(t, l.playbook, l.replays[diagnosed].labeled.SLO)
 	seen := sights(t, all, told, cfg.Pools, l.playbook.Playbooks())
 	t.Run("gallery: the pictures are of today", func(t *testing.T) { comparePages(t, seen) })
-	t.Run("none is wider than the screen", func(t *testing.T) { fitAPage(t, seen) })
+	t.Run("none is wider than the screen", func(t *testing.T) { fitAPage(t, append(seen, nastyReport(t))) })
 }
 
 // framesOf are pages to be laid out, with nothing that the browser would have to wait for.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,9 @@ type running struct {
 	cmd   *exec.Cmd
 	temp  string
 	ended chan error
+	// keys is its keyboard; news has a value after each line that it says.
+	keys io.Writer
+	news chan struct{}
 
 	mu  sync.Mutex
 	out strings.Builder
@@ -49,11 +53,16 @@ func start(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{t: t, temp: t.TempDir(), ended: make(chan error, 1), address: make(chan string, 1)}
+	r := &running{
+		t: t, temp: t.TempDir(), ended: make(chan error, 1), address: make(chan string, 1), news: make(chan struct{}, 1),
+	}
 	r.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), bin, append([]string{"sandbox"}, args...)...)
 	r.cmd.Env = append(os.Environ(), "TMPDIR="+r.temp)
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if r.keys, err = r.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	r.cmd.Stderr = r.cmd.Stdout
@@ -84,6 +93,10 @@ func (r *running) told(line string) {
 	r.out.WriteString(line + "\n")
 	if m := opened.FindStringSubmatch(line); m != nil {
 		r.address <- m[1]
+	}
+	select {
+	case r.news <- struct{}{}:
+	default:
 	}
 }
 
@@ -194,6 +207,8 @@ func (v viewer) pictures(name string) {
 const (
 	title  = `document.getElementById("title")?.textContent`
 	thread = `document.getElementById("feed")?.textContent`
+	// limit says how many requests the gateway lets be in flight.
+	limit = `document.querySelector(".gauge .cap.note")?.textContent`
 	// pressed says that the first lever is on.
 	pressed = `document.querySelector('[data-lever="traffic"]')?.getAttribute("aria-pressed") === "true"`
 )
@@ -207,15 +222,19 @@ func TestTheFirstMinuteIsPlayedByClicking(t *testing.T) {
 	v.sees("the question", title+` === "Your turn." && document.querySelector('#feed button[data-element^="approve"]')`)
 	v.pictures("asked")
 	v.clicks(`#feed button[data-element^="approve"]`)
-	v.sees("that it healed", title+` === "Healed." || `+title+` === "Round 1 is over."`)
-	v.sees("the third replica", `document.querySelectorAll(".gauge .now")[2].textContent === "3"`)
-	v.sees("that it closed", title+` === "Round 1 is over." && `+thread+`.includes("Closed")`)
+	v.sees("the lower limit", limit+` === "limit 129"`)
+	v.sees("that it healed", title+` === "Healed." && `+thread+`.includes("Fixed")`)
 	v.pictures("healed")
+	v.sees("that the throttle was reverted", limit+` === "limit 184"`)
+	v.sees("that it closed", title+` === "Round 1 is over." && `+thread+`.includes("Closed")`)
 	if got := r.memory(); got > maxMemory {
 		t.Errorf("the sandbox has needed %d KiB, more than %d", got, maxMemory)
 	}
 	r.interrupted()
-	for _, want := range []string{"Applied: Scale llama-70b from 2 to 3 replicas", "Healed ", "Bot: Closed: healthy"} {
+	for _, want := range []string{
+		"Applied: Throttle HTTPRoute llama-70b from 184 to 129 parallel requests", "Healed ",
+		"Bot: Healthy for 20 s: reverting", "Bot: Closed: healthy",
+	} {
 		if !strings.Contains(r.said(), want) {
 			t.Errorf("it does not say %q", want)
 		}

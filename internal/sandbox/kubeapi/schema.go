@@ -2,7 +2,6 @@ package kubeapi
 
 import (
 	"errors"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -49,7 +48,6 @@ func schemaError(err error) *field.Error {
 				values = append(values, text)
 			}
 		}
-		slices.Sort(values)
 		return field.NotSupported(at, v.Value, values)
 	}
 	return field.Invalid(at, v.Value, v.Error())

@@ -13,8 +13,9 @@
   const charts = [
     { title: "TTFT p95", traces: [["a", (s) => s.ttft]], text: (s) => seconds(s.ttft), limit: (state) => state.target, least: 4,
       bad: (s, state) => s.ttft > state.target },
-    { title: "Requests", keys: ["running", "waiting"], traces: [["a", (s) => s.running], ["b", (s) => s.waiting]],
-      text: (s) => `${s.running} / ${s.waiting}`, least: 100 },
+    { title: "Requests", keys: ["running", "waiting"], cap: (s) => s.limit,
+      traces: [["c cap", (s) => s.limit], ["a", (s) => s.running], ["b", (s) => s.waiting]],
+      text: (s) => `${s.running} / ${s.waiting}`, least: 200 },
     { title: "Replicas", traces: [["c", (s) => s.replicas]], text: (s) => s.loading > 0 ? `${s.replicas} + ${s.loading} loading` : `${s.replicas}`,
       least: 5 },
     { title: "Per second", keys: ["arriving", "failing"], traces: [["a", (s) => s.demand], ["b", (s) => s.failed]],
@@ -44,15 +45,24 @@
       picture.append(svg("line", { class: "grid", x1: 0, x2: wide, y1: y(v), y2: y(v) }));
       picture.append(svg("text", { class: "note", x: 0, y: y(v) - 2 }, v));
     }
-    for (const [i, mark] of state.marks.filter((m) => m.at > end - span).entries()) {
+    const taken = [[], []]; // by row: from where to where notes are; the newest come first, and what finds no room has none
+    for (const mark of state.marks.filter((m) => m.at > end - span).reverse()) {
       picture.append(svg("line", { class: "mark", x1: x(mark.at), x2: x(mark.at), y1: head, y2: y(0) }));
-      const right = x(mark.at) > wide * 0.7;
-      picture.append(svg("text", { class: "note what", x: x(mark.at) + (right ? -3 : 3), y: high - (i % 2 === 0 ? 14 : 3), "text-anchor": right ? "end" : "start" }, mark.text));
+      const long = 5 * mark.text.length, right = x(mark.at) + long > wide;
+      const from = x(mark.at) + (right ? -3 - long : 3);
+      const row = taken.findIndex((notes) => notes.every(([a, b]) => from > b || from + long < a));
+      if (row < 0) continue;
+      taken[row].push([from, from + long + 4]);
+      picture.append(svg("text", { class: "note what", x: x(mark.at) + (right ? -3 : 3), y: high - (row === 0 ? 14 : 3), "text-anchor": right ? "end" : "start" }, mark.text));
     }
     if (chart.limit) {
       const v = chart.limit(state);
       picture.append(svg("line", { class: "limit", x1: 0, x2: wide, y1: y(v), y2: y(v) }));
       picture.append(svg("text", { class: "note", x: 18, y: y(v) - 2 }, `target ${v} s`));
+    }
+    if (chart.cap) {
+      const v = chart.cap(last);
+      picture.append(svg("text", { class: "note cap", x: wide, y: y(v) + 9, "text-anchor": "end" }, `limit ${v}`));
     }
     for (const [kind, of] of chart.traces) {
       let path = "", gap = true;
@@ -98,14 +108,16 @@
         b.className = "lever";
         b.dataset.lever = l.name;
         b.textContent = l.title;
-        b.title = l.does;
+        b.title = `${l.does}. ${l.shows}`;
         b.addEventListener("click", () => send("/sandbox/lever", { name: l.name, on: b.getAttribute("aria-pressed") !== "true" }));
         box.append(b);
       }
     }
     for (const [i, l] of levers.entries()) box.children[i].setAttribute("aria-pressed", l.on);
     const on = levers.filter((l) => l.on);
-    at("lever-says").textContent = on.length > 0 ? `Broken now: ${on.map((l) => l.does).join("; ")}. Press again to mend it.` : "Press a button to break it, and again to mend it.";
+    at("lever-says").textContent = on.length > 0
+      ? on.map((l) => `${l.title}: ${l.does}. ${l.shows}`).join(" ") + " Press again to mend it."
+      : "Press a button to break it, and again to mend it.";
   }
 
   function showLog(lines) {
@@ -133,6 +145,7 @@
       at("waits").textContent = scene.waits ? `Waiting ${scene.waits}` : "";
       at("guide").classList.toggle("yours", scene.yours);
       at("next").hidden = !scene.next;
+      document.body.classList.toggle("free", scene.free);
       at("doing").textContent = state.doing;
       at("alerts").textContent = state.alerts ? `Alerts: ${state.alerts}.` : "No alert is pending or firing.";
       for (const chart of charts) draw(chart, state);
@@ -147,6 +160,19 @@
       asking = false;
     }
   }
+
+  // A thread shows its end, until somebody scrolls up in it; the feed is new after each change.
+  const feed = at("feed"), back = new Map(); // by the time stamp of the message: how far from the end it was left
+  const stamp = (thread) => thread.closest(".message").dataset.ts;
+  feed.addEventListener("scroll", ({ target: t }) => {
+    if (t.classList.contains("thread")) back.set(stamp(t), t.scrollHeight - t.clientHeight - t.scrollTop);
+  }, true);
+  new MutationObserver(() => {
+    for (const t of feed.querySelectorAll(".thread")) {
+      const left = back.get(stamp(t)) ?? 0;
+      t.scrollTop = t.scrollHeight - t.clientHeight - (left < 40 ? 0 : left);
+    }
+  }).observe(feed, { childList: true });
 
   at("next").addEventListener("click", () => send("/sandbox/next", {}));
   refresh();

@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fleet"
@@ -32,6 +34,30 @@ type Measure struct {
 	Changes float64
 }
 
+// Course is what came of a script, and how: by the minute in which calls arrived.
+type Course struct {
+	Measure
+
+	Minutes []Minute
+}
+
+// Minute is what became of the calls that arrived in one minute. Late ones got their first token or the further ones
+// too late, Lost ones never got all of them.
+type Minute struct {
+	Calls, Late, Lost int
+	// FirstToken is the 95th percentile of the time to the first token, where that of a lost call is the longest of all; 0
+	// without calls, and Forever where more than one in twenty is lost.
+	FirstToken time.Duration
+}
+
+// Forever is how long a call waits that is never answered.
+const Forever = time.Duration(math.MaxInt64)
+
+// Violates says whether more calls were late or lost than the SLO allows.
+func (m Minute) Violates(slo SLO) bool {
+	return float64(m.Late+m.Lost) > (1-slo.Part)*float64(m.Calls)
+}
+
 // book counts calls by the minute in which they arrived.
 type book struct {
 	slo     SLO
@@ -39,7 +65,11 @@ type book struct {
 	minutes []minute
 }
 
-type minute struct{ calls, late, lost int }
+type minute struct {
+	Minute
+
+	firstTokens []time.Duration
+}
 
 func (b *book) observe(o fleet.Outcome) {
 	if o.Arrived < b.from {
@@ -50,24 +80,32 @@ func (b *book) observe(o fleet.Outcome) {
 		b.minutes = append(b.minutes, minute{})
 	}
 	in := &b.minutes[m]
-	in.calls++
+	in.Calls++
 	switch {
 	case o.Result != fleet.Answered:
-		in.lost++
+		in.Lost++
+		in.firstTokens = append(in.firstTokens, Forever)
+		return
 	case o.FirstToken > b.slo.FirstToken, o.PerToken > b.slo.PerToken:
-		in.late++
+		in.Late++
 	}
+	in.firstTokens = append(in.firstTokens, o.FirstToken)
 }
 
-// measure sums up the first minutes.
-func (b *book) measure(minutes int) Measure {
-	var out Measure
+// course sums up the first minutes.
+func (b *book) course(minutes int) Course {
+	var out Course
 	for _, m := range b.minutes[:min(minutes, len(b.minutes))] {
-		out.Calls += float64(m.calls)
-		out.Lost += float64(m.lost)
-		if float64(m.late+m.lost) > (1-b.slo.Part)*float64(m.calls) {
+		out.Calls += float64(m.Calls)
+		out.Lost += float64(m.Lost)
+		if m.Violates(b.slo) {
 			out.Violation++
 		}
+		if n := len(m.firstTokens); n > 0 {
+			slices.Sort(m.firstTokens)
+			m.FirstToken = m.firstTokens[(95*n+99)/100-1]
+		}
+		out.Minutes = append(out.Minutes, m.Minute)
 	}
 	return out
 }

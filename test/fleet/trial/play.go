@@ -35,19 +35,25 @@ const (
 	// gpusEach is for FP8 weights of a 70B model.
 	gpusEach = 2
 	// FaultAt is when something breaks in the scripts of Faults, since the fleet's start.
-	FaultAt = warmUp + begin
-	// warmUp fills the prefix caches before anything is measured.
-	warmUp = 5 * time.Minute
+	FaultAt = WarmUp + begin
+	// WarmUp fills the prefix caches before anything is measured.
+	WarmUp = 5 * time.Minute
 	// drain is how long the last calls may take to end.
 	drain = 20 * time.Minute
 )
 
 // Play plays a script with a seed under a hand.
 func Play(s Script, seed uint64, hand NewHand, slo SLO) (Measure, error) {
-	fail := func(err error) (Measure, error) {
-		return Measure{}, fmt.Errorf("play %s with seed %d: %w", s.Name, seed, err)
+	c, err := Watch(s, seed, hand, slo)
+	return c.Measure, err
+}
+
+// Watch is Play with the minutes.
+func Watch(s Script, seed uint64, hand NewHand, slo SLO) (Course, error) {
+	fail := func(err error) (Course, error) {
+		return Course{}, fmt.Errorf("play %s with seed %d: %w", s.Name, seed, err)
 	}
-	b := &book{slo: slo, from: warmUp}
+	b := &book{slo: slo, from: WarmUp}
 	f, err := fleet.New(fleet.Options{
 		Model: modelName, Seed: seed, Replicas: s.Replicas, Args: s.Args, StartUp: StartUp, Recompile: Recompile,
 		GPUs: gpusEach, Observe: b.observe,
@@ -63,20 +69,20 @@ func Play(s Script, seed uint64, hand NewHand, slo SLO) (Measure, error) {
 		return fail(err)
 	}
 	p := play{f: f, hand: h, turns: s.Turns}
-	if err := p.until(warmUp); err != nil {
+	if err := p.until(WarmUp); err != nil {
 		return fail(err)
 	}
 	before := time.Duration(f.State().GPUTime)
-	if err := p.until(warmUp + s.For); err != nil {
+	if err := p.until(WarmUp + s.For); err != nil {
 		return fail(err)
 	}
 	held := time.Duration(f.State().GPUTime) - before
 	if err := p.end(); err != nil {
 		return fail(err)
 	}
-	m := b.measure(int(s.For / time.Minute))
-	m.GPU, m.Changes = held.Minutes(), float64(p.changes)
-	return m, nil
+	c := b.course(int(s.For / time.Minute))
+	c.GPU, c.Changes = held.Minutes(), float64(p.changes)
+	return c, nil
 }
 
 // play is a script that is going on.
@@ -92,8 +98,8 @@ type play struct {
 func (p *play) until(end time.Duration) error {
 	for p.now < end {
 		next := min(end, (p.now/LookEvery+1)*LookEvery)
-		for len(p.turns) > 0 && p.turns[0].At+warmUp <= next {
-			p.advance(p.turns[0].At + warmUp)
+		for len(p.turns) > 0 && p.turns[0].At+WarmUp <= next {
+			p.advance(p.turns[0].At + WarmUp)
 			if err := p.turns[0].Do(p.f); err != nil {
 				return err
 			}

@@ -63,18 +63,31 @@ func Run(scripts []Script, hands []NamedHand, seeds int, slo SLO) ([]Row, error)
 // Mean is the mean of a part of the measures and the half width of its 95% confidence interval; the latter is NaN for
 // one play.
 func (r Row) Mean(of func(Measure) float64) (mean, half float64) {
-	n := float64(len(r.Plays))
-	for _, m := range r.Plays {
-		mean += of(m) / n
+	values := make([]float64, len(r.Plays))
+	for i, m := range r.Plays {
+		values[i] = of(m)
+	}
+	return Interval(values)
+}
+
+// Interval is the mean of some values and the half width of its 95% confidence interval; the latter is NaN for one
+// value, and both are for none.
+func Interval(values []float64) (mean, half float64) {
+	n := float64(len(values))
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	for _, v := range values {
+		mean += v / n
 	}
 	squares := 0.
-	for _, m := range r.Plays {
-		squares += (of(m) - mean) * (of(m) - mean)
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
 	}
 	if n < 2 {
 		return mean, math.NaN()
 	}
-	return mean, student(len(r.Plays)-1) * math.Sqrt(squares/(n-1)/n)
+	return mean, student(len(values)-1) * math.Sqrt(squares/(n-1)/n)
 }
 
 // student is the 97.5th percentile of Student's t distribution.

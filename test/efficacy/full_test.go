@@ -1,0 +1,106 @@
+//go:build efficacy
+
+package efficacy_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/efficacy"
+	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
+)
+
+var (
+	seeds   = flag.Int("seeds", 20, "plays of each script under each hand")
+	scripts = flag.String("scripts", "", "names, separated by commas; all when empty")
+	write   = flag.Bool("write", false, "write the document and its pictures")
+	keep    = flag.String("keep", "", "a file that gets all plays as JSON")
+)
+
+// TestEfficacy plays everything. With -write it renews docs/efficacy.md; without, it prints what would be there.
+func TestEfficacy(t *testing.T) {
+	st, err := efficacy.NewStage(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := trial.Scripts()
+	if *scripts != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(*scripts, ",") {
+			s, err := trial.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen = append(chosen, s)
+		}
+	}
+	hands := efficacy.Hands()
+	all := make(efficacy.Results, len(chosen)**seeds*len(hands))
+	var mu sync.Mutex
+	done := 0
+	t.Run("plays", func(t *testing.T) {
+		for i := range all {
+			s, seed, hand := chosen[i/len(hands) / *seeds], uint64(i/len(hands)%*seeds+1), hands[i%len(hands)]
+			t.Run(fmt.Sprintf("%s/%s/%d", s.Name, hand, seed), func(t *testing.T) {
+				t.Parallel()
+				all[i] = st.Play(t, s, seed, hand)
+				mu.Lock()
+				defer mu.Unlock()
+				if done++; done%100 == 0 {
+					fmt.Fprintf(os.Stderr, "%d of %d plays\n", done, len(all))
+				}
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	if *keep != "" {
+		text, err := json.Marshal(all)
+		if err == nil {
+			err = os.WriteFile(*keep, text, 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if !*write {
+		t.Log("\n" + all.Answer() + "\n" + all.Totals() + "\n" + all.Steps() + "\n" + all.Scripts() + "\n" + all.GPUs())
+		return
+	}
+	if err := renew(all); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// renew writes the document and its pictures.
+func renew(all efficacy.Results) error {
+	docs := filepath.Join("..", "..", "docs")
+	timeline, err := all.Timeline("surge", 1)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(docs, "efficacy.md"))
+	if err != nil {
+		return err
+	}
+	document, err := all.Write(string(text))
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string]string{
+		"efficacy.md": document, "efficacy/violations.svg": all.Picture(), "efficacy/timeline.svg": timeline,
+	} {
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

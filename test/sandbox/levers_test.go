@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// row is a lever as docs/sandbox.md describes it: the cause that the bot names, the kind of its first proposal or none,
+// and what comes of that.
+type row struct{ title, does, cause, proposal, after string }
+
+// described reads the table of the levers that end in a diagnosis.
+func described(t *testing.T) []row {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "| lever | what it does | incident after | the cause that the bot names | first proposal | after it |\n"
+	_, table, ok := strings.Cut(string(text), head)
+	if !ok {
+		t.Fatal("docs/sandbox.md has no table of levers and causes")
+	}
+	var out []row
+	for _, line := range strings.Split(table, "\n")[1:] {
+		cells := strings.Split(line, "|")
+		if len(cells) != strings.Count(head, "|")+1 {
+			break
+		}
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		out = append(out, row{title: cells[1], does: cells[2], cause: cells[4], proposal: cells[5], after: cells[6]})
+	}
+	return out
+}
+
+// verdicts are how the bot begins its verdict on a change, by what the document says.
+func verdicts() map[string][]string {
+	return map[string][]string{
+		"fixed": {"Bot: Fixed: "}, "not fixed": {"Bot: Worse: ", "Bot: Improved: ", "Bot: Inconclusive: "},
+	}
+}
+
+// lever is one as the page has it.
+type lever struct{ Name, Title, Does string }
+
+// levers are those of the page.
+func (r *running) levers() []lever {
+	r.t.Helper()
+	resp, err := http.Get(r.page() + "sandbox/state") //nolint:noctx // it is on this machine, and the test has a limit
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read
+	var state struct{ Levers []lever }
+	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil {
+		r.t.Fatal(err)
+	}
+	return state.Levers
+}
+
+// types writes a line on the keyboard.
+func (r *running) types(line string) {
+	r.t.Helper()
+	if _, err := r.keys.Write([]byte(line + "\n")); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// says waits until the sandbox has said one of these.
+func (r *running) says(these ...string) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("one of %q", these), func(said string) bool {
+		return slices.ContainsFunc(these, func(one string) bool { return strings.Contains(said, one) })
+	})
+}
+
+// until waits until what the sandbox has said fulfills a condition.
+func (r *running) until(what string, is func(said string) bool) {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for !is(r.said()) {
+		select {
+		case <-r.news:
+		case err := <-r.ended:
+			r.t.Fatalf("the sandbox ended without %s: %v", what, err)
+		case <-deadline:
+			r.t.Fatalf("the sandbox has not said %s", what)
+		}
+	}
+}
+
+// approves approves a proposal when the bot makes it, and again when the plan was renewed before the bot could act:
+// then the click was for what is out of date. It waits for one of the outcomes.
+func (r *running) approves(kind string, outcomes []string) {
+	r.t.Helper()
+	if len(outcomes) == 0 {
+		r.t.Fatalf("the document does not say what comes of %q", kind)
+	}
+	applied := "Bot: Applied: " + kind
+	r.says("Bot: Approval needed by ")
+	for before := 0; !strings.Contains(r.said(), applied); before = answers(r.said()) {
+		r.types("approve")
+		r.until("an answer to the click", func(said string) bool {
+			return strings.Contains(said, applied) || answers(said) > before
+		})
+		if strings.Contains(r.said(), "only visible to Alice: Approved.") {
+			r.says(applied)
+		}
+	}
+	r.says(outcomes...)
+}
+
+// answers counts how often typing approve was answered, by the bot or the sandbox.
+func answers(said string) (n int) {
+	for _, one := range []string{"only visible to Alice: ", "nothing to approve", "no button to approve"} {
+		n += strings.Count(said, one)
+	}
+	return n
+}
+
+// Each lever, pulled on a calm fleet, shows what docs/sandbox.md says: its cause, and what the bot proposes and what
+// comes of it, or that there is nothing to approve.
+func TestEachLeverLeadsToItsCause(t *testing.T) {
+	t.Parallel()
+	rows := described(t)
+	if len(rows) < 6 {
+		t.Fatalf("docs/sandbox.md describes %d levers", len(rows))
+	}
+	for _, l := range rows {
+		t.Run(l.title, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, "--free")
+			all := r.levers()
+			i := slices.IndexFunc(all, func(one lever) bool { return one.Title == l.title && one.Does == l.does })
+			if i < 0 {
+				t.Fatalf("there is no lever %q that does this: %s", l.title, l.does)
+			}
+			r.types("break " + all[i].Name)
+			diagnosis := "Bot: Diagnosis: " + l.cause
+			r.says(diagnosis)
+			if l.proposal == "none" {
+				// What follows from the cause, such as a queue, may hold as well.
+				r.says("Bot: Only manual steps apply here", "Bot: Also true, independently: ")
+				if before, _, _ := strings.Cut(r.said(), diagnosis); strings.Contains(before, "Approval needed") {
+					t.Error("it asked for approval")
+				}
+			} else {
+				r.approves(l.proposal, verdicts()[l.after])
+			}
+			r.interrupted()
+		})
+	}
+}
