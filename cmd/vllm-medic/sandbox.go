@@ -36,7 +36,8 @@ func sandboxCommand(t terminal) *cobra.Command {
 		}
 		app.LogClientGo(log)
 		return sandbox.Run(cmd.Context(), sandbox.Options{
-			Listen: *listen, Script: *script, Free: *free, In: t.in, Out: t.out, Log: log,
+			Listen: *listen, Script: *script, Free: *free, In: t.in, Out: t.out,
+			Styled: newPainter(t).on, Log: log,
 		})
 	}
 	return cmd

@@ -15,8 +15,7 @@ import (
 type guide struct {
 	world   *world
 	watcher *watcher
-	// remind tells the terminal what is waited for.
-	remind func(string, ...any)
+	teller  *teller
 	// script presses the buttons itself and gives up when something takes too long.
 	script bool
 
@@ -42,8 +41,8 @@ type scene struct {
 	Free bool `json:"free"`
 }
 
-func newGuide(w *world, watch *watcher, remind func(string, ...any), script bool) *guide {
-	return &guide{world: w, watcher: watch, remind: remind, script: script, next: make(chan struct{}, 1)}
+func newGuide(w *world, watch *watcher, t *teller, script bool) *guide {
+	return &guide{world: w, watcher: watch, teller: t, script: script, next: make(chan struct{}, 1)}
 }
 
 // goOn asks for the second round. It may be called at any time; before the first round is over it counts then.
@@ -67,9 +66,9 @@ func (g *guide) show(s scene) {
 	s.Round = max(s.Round, g.scene.Round)
 	g.scene = s
 	g.mu.Unlock()
-	g.world.say("%s %s", s.Title, s.Text)
+	g.teller.head("%s %s", s.Title, s.Text)
 	if s.Yours {
-		g.world.say("Waiting %s", s.Waits)
+		g.teller.head("Waiting %s", s.Waits)
 	}
 }
 
@@ -189,7 +188,7 @@ func (g *guide) until(ctx context.Context, limit time.Duration, what string, don
 				if now.Sub(begin) >= tellSeldom {
 					next = now.Add(tellSeldom)
 				}
-				g.remind("Waiting for %s (%.0f s). %s", what, now.Sub(begin).Seconds(), g.fleetLine())
+				g.teller.remind("Waiting for %s (%.0f s). %s", what, now.Sub(begin).Seconds(), g.fleetLine())
 			}
 		}
 	}

@@ -27,8 +27,8 @@ const (
 	trafficFactor = 5
 	floodFactor   = 8 // of the second round, in which there is one replica more
 	promptFactor  = 3
-	sickFactor    = 10
-	kvHeld        = .95
+	sickFactor    = 20
+	kvHeld        = .97
 	impatience    = 4 * time.Second
 )
 
@@ -51,7 +51,7 @@ func levers() []lever {
 			turn:  func(l *fleet.Levers, _ *world) { l.PrefixMiss = 1 },
 		},
 		{
-			Name: "gpu", Title: "One sick GPU", Does: "one replica takes ten times as long for each step",
+			Name: "gpu", Title: "One sick GPU", Does: "one replica takes twenty times as long for each step",
 			Shows: "The bot finds one bad pod, and there is nothing to approve: someone has to take it out.",
 			turn: func(l *fleet.Levers, w *world) {
 				if all := w.fleet.State().Replicas; len(all) > 0 {
@@ -65,7 +65,7 @@ func levers() []lever {
 			turn:  func(l *fleet.Levers, _ *world) { l.AnswerWithin = fleet.Duration(impatience) },
 		},
 		{
-			Name: "kv", Title: "KV squeeze", Does: "95% of each KV cache is held by transfers that nobody fetches",
+			Name: "kv", Title: "KV squeeze", Does: "97% of each KV cache is held by transfers that nobody fetches",
 			Shows: "Requests wait for space in the cache, and the bot asks whether to throttle or to scale.",
 			turn:  func(l *fleet.Levers, _ *world) { l.AllPods.KVHeld = kvHeld },
 		},

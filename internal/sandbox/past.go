@@ -14,7 +14,7 @@ func load() (fleet.Scenario, error) {
 	s, err := fleet.ScenarioNamed("healthy")
 	s.Load.Rate, s.Load.Random = 1.8, true
 	s.Load.Prompt, s.Load.Generation, s.Load.CachedShare, s.Load.Prefixes = 7000, 120, .92, 4
-	s.Engine.KVTokens, s.Engine.PerPromptToken = 600_000, 58*time.Microsecond
+	s.Engine.KVTokens, s.Engine.PerPromptToken = 600_000, 62*time.Microsecond
 	return s, err
 }
 

@@ -19,9 +19,10 @@ type Options struct {
 	Script bool
 	// Free leaves the guide out: nothing breaks but what somebody breaks.
 	Free bool
-	// In is the keyboard, Out where everything is told.
-	In  io.Reader
-	Out io.Writer
+	// In is the keyboard, Out where everything is told. Styled says that Out shows what is bold and what is faint.
+	In     io.Reader
+	Out    io.Writer
+	Styled bool
 	// Log takes what the parts log.
 	Log *slog.Logger
 }
@@ -36,7 +37,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	begin := time.Now()
-	t := &teller{out: o.Out, begin: begin}
+	t := &teller{out: o.Out, begin: begin, styled: o.Styled}
 	if o.Listen == "" {
 		o.Listen = loopback
 	}
@@ -46,7 +47,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	watch := newWatcher(w)
-	g := newGuide(w, watch, t.remind, o.Script)
+	g := newGuide(w, watch, t, o.Script)
 	page.ready(g, t)
 	t.say("Ready after %.1f s. Open http://%s/ and follow it there, or here with the keyboard: type help.",
 		time.Since(begin).Seconds(), w.page)
@@ -83,7 +84,8 @@ func Run(ctx context.Context, o Options) (err error) {
 
 // teller writes lines with the time since the start.
 type teller struct {
-	begin time.Time
+	begin  time.Time
+	styled bool
 
 	mu    sync.Mutex
 	out   io.Writer
@@ -99,8 +101,20 @@ type line struct {
 // remembered is how many lines the page shows.
 const remembered = 200
 
-func (t *teller) say(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+// The styles of lines in a terminal: what is the person's turn or the next scene stands out, and what only says how
+// things are steps back.
+const (
+	ordinary = ""
+	bold     = "\x1b[1m"
+	faint    = "\x1b[2m"
+)
+
+func (t *teller) say(format string, args ...any) { t.tell(ordinary, fmt.Sprintf(format, args...)) }
+
+// head says what a new scene is about.
+func (t *teller) head(format string, args ...any) { t.tell(bold, fmt.Sprintf(format, args...)) }
+
+func (t *teller) tell(style, text string) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,19 +122,23 @@ func (t *teller) say(format string, args ...any) {
 	if over := len(t.lines) - remembered; over > 0 {
 		t.lines = append([]line{}, t.lines[over:]...)
 	}
-	t.print(now, text)
+	t.print(now, style, text)
 }
 
 // remind tells the terminal alone what is waited for, and how things are: the page shows that anyway.
 func (t *teller) remind(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.print(time.Now(), fmt.Sprintf(format, args...))
+	t.print(time.Now(), faint, fmt.Sprintf(format, args...))
 }
 
 // print writes a line. A terminal that is gone cannot be told. The caller holds the lock.
-func (t *teller) print(now time.Time, text string) {
-	_, _ = fmt.Fprintf(t.out, "[%5.1f s] %s\n", now.Sub(t.begin).Seconds(), text)
+func (t *teller) print(now time.Time, style, text string) {
+	text = fmt.Sprintf("[%5.1f s] %s", now.Sub(t.begin).Seconds(), text)
+	if t.styled && style != ordinary {
+		text = style + text + "\x1b[0m"
+	}
+	_, _ = fmt.Fprintln(t.out, text)
 }
 
 func (t *teller) last(n int) []line {

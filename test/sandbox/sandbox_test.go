@@ -47,7 +47,24 @@ type running struct {
 	address chan string
 }
 
+// start runs the sandbox with pipes, as in a script.
 func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := prepared(t, args...)
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.keys, err = r.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Stderr = r.cmd.Stdout
+	r.run(out)
+	return r
+}
+
+// prepared is a sandbox that does not run yet.
+func prepared(t *testing.T, args ...string) *running {
 	t.Helper()
 	bin, err := program.Build(t.Context(), t.TempDir(), "../../cmd/vllm-medic")
 	if err != nil {
@@ -58,17 +75,15 @@ func start(t *testing.T, args ...string) *running {
 	}
 	r.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), bin, append([]string{"sandbox"}, args...)...)
 	r.cmd.Env = append(os.Environ(), "TMPDIR="+r.temp)
-	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.keys, err = r.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	r.cmd.Stderr = r.cmd.Stdout
+	return r
+}
+
+// run starts it and reads what it says.
+func (r *running) run(out io.Reader) {
+	r.t.Helper()
 	read := make(chan struct{})
 	if err := process.Spawn(r.cmd, func(err error) { <-read; r.ended <- err }); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	go func() {
 		defer close(read)
@@ -76,13 +91,12 @@ func start(t *testing.T, args ...string) *running {
 			r.told(lines.Text())
 		}
 	}()
-	t.Cleanup(func() {
+	r.t.Cleanup(func() {
 		_ = r.cmd.Process.Kill() // it has ended, unless the test has failed
-		if t.Failed() {
-			t.Logf("the sandbox said:\n%s", r.said())
+		if r.t.Failed() {
+			r.t.Logf("the sandbox said:\n%s", r.said())
 		}
 	})
-	return r
 }
 
 var opened = regexp.MustCompile(`Open (http://127\.0\.0\.1:\d+/)`)
@@ -144,6 +158,12 @@ func (r *running) interrupted() {
 	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		r.t.Fatal(err)
 	}
+	r.ends()
+}
+
+// ends waits until it has ended well, and looks for what is left.
+func (r *running) ends() {
+	r.t.Helper()
 	select {
 	case err := <-r.ended:
 		if err != nil {
@@ -227,8 +247,11 @@ func TestTheFirstMinuteIsPlayedByClicking(t *testing.T) {
 	v.pictures("healed")
 	v.sees("that the throttle was reverted", limit+` === "limit 184"`)
 	v.sees("that it closed", title+` === "Round 1 is over." && `+thread+`.includes("Closed")`)
-	if got := r.memory(); got > maxMemory {
+	// The race detector needs some times as much.
+	if got := r.memory(); got > maxMemory && os.Getenv("VLLM_MEDIC_TEST_RACE") == "" {
 		t.Errorf("the sandbox has needed %d KiB, more than %d", got, maxMemory)
+	} else {
+		t.Logf("the sandbox has needed %d KiB", got)
 	}
 	r.interrupted()
 	for _, want := range []string{

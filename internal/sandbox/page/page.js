@@ -62,7 +62,7 @@
     }
     if (chart.cap) {
       const v = chart.cap(last);
-      picture.append(svg("text", { class: "note cap", x: wide, y: y(v) + 9, "text-anchor": "end" }, `limit ${v}`));
+      picture.append(svg("text", { class: "note cap", x: wide, y: y(v) - 2, "text-anchor": "end" }, `limit ${v}`));
     }
     for (const [kind, of] of chart.traces) {
       let path = "", gap = true;
