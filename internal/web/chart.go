@@ -86,7 +86,11 @@ func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool)
 		low, high = min(low, p.Value), max(high, p.Value)
 	}
 	if !math.IsNaN(limit) {
-		low, high = min(low, limit), max(high, limit*1.15)
+		room := limit * 1.15
+		if r.Unit == incident.UnitRatio && limit < 1 {
+			room = min(room, 1) // nothing is more than all of it
+		}
+		low, high = min(low, limit), max(high, room)
 	}
 	if high == low {
 		high = low + 1

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -26,6 +27,7 @@ var style string
 
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"style": func() template.CSS { return template.CSS("\n" + style) }, //nolint:gosec // our own file
+	"words": func(line string) []string { return strings.Split(line, " ") },
 }).Funcs(evidenceFuncs()).ParseFS(pageFiles, "pages/*.html"))
 
 // policy lets a page load nothing, run nothing and send nothing to anybody but the bot; its style is known by its hash.
@@ -53,11 +55,12 @@ type frame struct {
 	Notice  string
 
 	nameOf func(incident.Actor) string
+	resume func(pool string) string
 }
 
 // frameOf begins a page. One that is live reloads itself unless the reader stopped that.
 func (h *Handler) frameOf(c echo.Context, here, title string, live bool) frame {
-	f := frame{Title: title, Here: here, Now: h.deps.Now(), Live: live, nameOf: present.Person}
+	f := frame{Title: title, Here: here, Now: h.deps.Now(), Live: live, nameOf: present.Person, resume: h.resumeLine}
 	if name := h.deps.Links.NameOf; name != nil {
 		f.nameOf = func(a incident.Actor) string { return name(c.Request().Context(), a) }
 	}
@@ -116,6 +119,9 @@ func (f frame) When(t time.Time) *moment {
 	}
 	return m
 }
+
+// ResumeLine is the command that ends a pause.
+func (f frame) ResumeLine(p incident.Pause) string { return f.resume(p.Pool) }
 
 // Person names who did something.
 func (f frame) Person(a incident.Actor) string { return f.nameOf(a) }

@@ -172,7 +172,7 @@ func TestANoticeAndAPauseStandAboveTheList(t *testing.T) {
 	for _, want := range []string{
 		`<pre class="banner">Playbooks on disk are invalid: mine.yaml:6:50: &lt;b&gt;</pre>`,
 		"<strong>Changes are paused</strong> for pool llama by ada,", "maintenance",
-		"<code>vllm-medic resume --pool llama</code>",
+		"<code>vllm-medic resume --pool llama --server https://medic.example.com</code>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -96,6 +96,14 @@ func (h *Handler) statusPage(c echo.Context) error {
 	return h.page(c, http.StatusOK, "status.html", p)
 }
 
+// resumeLine is the command that ends the pause of a pool, or without one that of all.
+func (h *Handler) resumeLine(pool string) string {
+	if pool == "" {
+		return h.botLine("resume")
+	}
+	return h.switchLine("resume", pool)
+}
+
 // botLine is a command about the whole bot.
 func (h *Handler) botLine(verb string) string {
 	line := "vllm-medic " + verb

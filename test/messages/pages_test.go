@@ -222,7 +222,8 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 	offered, closed := as("undo offered throttle", "inc-7kq2mz4c", pool), as("closed replicas", "inc-7kq2mz4d", pool)
 	hall := hall{
 		now: after(deciding), incidents: []incident.Incident{
-			deciding, as("verifying replicas", "inc-4hw8", "qwen-32b"), as("recovered replicas", "inc-9tr1", "mistral-24b"),
+			deciding, before(as("verifying replicas", "inc-4hw8", "qwen-32b"), 13*time.Minute),
+			before(as("recovered replicas", "inc-9tr1", "mistral-24b"), 14*time.Minute),
 			before(closed, 3*time.Hour), before(as("closed after a rollback", "inc-2bd6", "qwen-32b"), 26*time.Hour),
 		},
 		playbooks: books, pools: slices.Clone(cfg), health: map[string]web.Health{},
@@ -247,7 +248,13 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 		return sight{name, h.open(t, path, true)}
 	}
 	paused := hall
-	paused.incidents, paused.pauses = nil, []incident.Pause{{
+	paused.incidents = slices.DeleteFunc(slices.Clone(hall.incidents), incident.Incident.Open)
+	paused.health = map[string]web.Health{}
+	for name, h := range hall.health {
+		h.Readings = calmed(told.Evidence.Readings, 2)
+		paused.health[name] = h
+	}
+	paused.pauses = []incident.Pause{{
 		Reason: "maintenance of the gateway", By: bob, At: hall.now.Add(-time.Hour),
 	}}
 	return []sight{
@@ -284,7 +291,10 @@ func after(inc incident.Incident) time.Time {
 // calmed are the readings that pages show of a pool, with its targets, ever further from trouble.
 func calmed(readings map[string]incident.Reading, calm int) map[string]incident.Reading {
 	share := 1.0
-	if calm > 0 {
+	switch {
+	case calm == 1: // better after a change, and not good yet
+		share = 0.4
+	case calm > 1:
 		share = 0.02 / float64(calm)
 	}
 	targets := map[string]float64{"ttft_p95": 0.5, "tpot_p95": 0.05, "e2e_p95": 10}
