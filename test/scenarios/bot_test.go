@@ -92,11 +92,11 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// stop ends the bot with SIGTERM; it must end by itself and without an error.
-func stop(ts *testscript.TestScript, neg bool, args []string) {
+// sigterm ends the bot with SIGTERM; it must end by itself and without an error.
+func sigterm(ts *testscript.TestScript, neg bool, args []string) {
 	j := of(ts)
 	if neg || len(args) != 0 || j.bot == nil {
-		ts.Fatalf("usage: stop, while a bot runs")
+		ts.Fatalf("usage: sigterm, while a bot runs")
 	}
 	ts.Check(j.bot.cmd.Process.Signal(syscall.SIGTERM))
 	select {

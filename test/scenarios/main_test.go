@@ -76,7 +76,7 @@ func TestJourneys(t *testing.T) {
 		Dir: "testdata", RequireUniqueNames: true, UpdateScripts: os.Getenv("UPDATE_SCENARIOS") != "",
 		Setup: func(env *testscript.Env) error { return setup(env, metrics) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serve, "stop": stop, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
+			"serve": serve, "sigterm": sigterm, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
 			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": hooksDo,
 			"drill": drill, "object": object,
