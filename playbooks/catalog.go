@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -85,6 +86,9 @@ func (c *Catalog) Rule(name string) string {
 	}
 	return ""
 }
+
+// Label is what people call a signal: "TTFT p95"; its name where there is not one of that name.
+func (c *Catalog) Label(signal string) string { return cmp.Or(c.byName[signal].Label(), signal) }
 
 // AllSignals lists every signal of the catalog that is read from Prometheus, used by a playbook or not.
 func (c *Catalog) AllSignals() []incident.Signal {

@@ -143,14 +143,13 @@ func (s *setting) knob() incident.ArgumentKnob {
 // holds already. A configured default proves nothing: vLLM may have raised its own, and does not raise what it is
 // given.
 func (s *setting) limits(now, to int64) (live.Limits, string, error) {
-	k := s.knob()
-	l := live.Limits{Min: k.Min, Max: k.Max, Step: k.MaxStep}
+	l := live.LimitsOf(s.pool, s.kind)
 	given := s.count > 0
 	if to >= now && given {
 		return l, "it is raised, so nothing that vLLM needs at least is at risk", nil
 	}
 	least, err := s.least(lowering{
-		line: s.box.line, now: now, runs: given && cluster.Settled(s.base.Object), chunked: k.ChunkedPrefill,
+		line: s.box.line, now: now, runs: given && cluster.Settled(s.base.Object), chunked: s.knob().ChunkedPrefill,
 	})
 	if err != nil {
 		return l, "", err

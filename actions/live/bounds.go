@@ -20,6 +20,13 @@ type Limits struct {
 	Step int64
 }
 
+// LimitsOf are the limits that a pool's configuration sets for steps of a kind; the zero value, which allows nothing,
+// where it does not allow them.
+func LimitsOf(pool incident.Pool, kind incident.StepKind) Limits {
+	k, _ := pool.Knobs.Limits(kind)
+	return Limits{Min: k.Min, Max: k.Max, Step: k.MaxStep}
+}
+
 // AtMost tightens the upper limit, naming the reason.
 func (l Limits) AtMost(most int64, why string) Limits {
 	if most < l.Max {
@@ -153,6 +160,20 @@ func Lowered(now int64, req incident.StepRequest) (int64, error) {
 		return 0, Refused("a throttle only lowers the limit; it is raised again by undoing the step")
 	}
 	return asked, err
+}
+
+// Asked is where a request leads to from a value, before any limits.
+func Asked(now int64, req incident.StepRequest) (int64, error) {
+	knob, ok := req.Kind.Knob()
+	switch {
+	case !ok:
+		return 0, Refused("%q is not a step that the bot can run", req.Kind)
+	case knob.Adds:
+		return Plus(now, req)
+	case !knob.Raises:
+		return Lowered(now, req)
+	}
+	return Times(now, req)
 }
 
 // Chosen is where a request leads to: to the value that a person chose, if that is a smaller change the same way.

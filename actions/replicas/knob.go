@@ -132,10 +132,4 @@ func addReplicas(now int64, req incident.StepRequest, l live.Limits) (int64, inc
 	return l.Adjust(now, asked)
 }
 
-func poolLimits(pool incident.Pool) live.Limits {
-	k := pool.Knobs.Replicas
-	if k == nil {
-		return live.Limits{}
-	}
-	return live.Limits{Min: k.Min, Max: k.Max, Step: k.MaxStep}
-}
+func poolLimits(pool incident.Pool) live.Limits { return live.LimitsOf(pool, incident.StepReplicas) }

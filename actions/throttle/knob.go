@@ -102,13 +102,7 @@ func (l limit) checkValue(to incident.Value) error {
 	return l.bounds().Check(n)
 }
 
-func (l limit) bounds() live.Limits {
-	k := l.pool.Knobs.Throttle
-	if k == nil {
-		return live.Limits{}
-	}
-	return live.Limits{Min: max(k.Min, 1), Max: k.Max}
-}
+func (l limit) bounds() live.Limits { return live.LimitsOf(l.pool, incident.StepThrottle) }
 
 // step is a step from the present limit to another.
 func (l limit) step(to int64, what, counted, path string, guards ...incident.Guardrail) incident.Step {

@@ -50,11 +50,16 @@ func (s sourceFlags) reader(cmd *cobra.Command, t terminal) (*store.Reader, erro
 	if s.api.names(cmd.Flags()) {
 		return nil, usageError{path(cmd) + ": give --config to read the store or --server to ask the bot, not both"}
 	}
-	raw, err := config.StoreURL(*s.config, config.Options{Getenv: t.getenv})
+	return openStore(cmd.Context(), *s.config, t)
+}
+
+// openStore opens the store of a configuration to read only.
+func openStore(ctx context.Context, path string, t terminal) (*store.Reader, error) {
+	raw, err := config.StoreURL(path, config.Options{Getenv: t.getenv})
 	if err != nil {
 		return nil, asConfigErrors(err)
 	}
-	return store.OpenReadOnly(cmd.Context(), raw)
+	return store.OpenReadOnly(ctx, raw)
 }
 
 // asConfigErrors lets the errors of a configuration be printed one a line.

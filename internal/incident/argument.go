@@ -52,6 +52,10 @@ func (a EngineArgument) knob() Knob {
 		},
 		Verb: func(Step) string { return "Set " + string(a.Kind) },
 		has:  func(k Knobs) bool { return k.Argument(a.Kind) != nil },
+		limits: func(k Knobs) IntKnob {
+			own := k.Argument(a.Kind)
+			return IntKnob{Min: own.Min, Max: own.Max, MaxStep: own.MaxStep}
+		},
 		bounds: func(k Knobs) string {
 			own := k.Argument(a.Kind)
 			text := fmt.Sprintf("%s %d to %d", a.Kind, own.Min, own.Max)

@@ -26,8 +26,9 @@ type Knob struct {
 	Doing func(StepRequest) string
 	// Verb begins the text of a button, before the values: "Scale".
 	Verb func(Step) string
-	// has says whether a pool allows the knob, bounds how far, in words, and without takes that away.
+	// has says whether a pool allows the knob, limits how far, bounds the same in words, and without takes that away.
 	has     func(Knobs) bool
+	limits  func(Knobs) IntKnob
 	bounds  func(Knobs) string
 	without func(*Knobs)
 }
@@ -58,7 +59,8 @@ func replicasKnob() Knob {
 			}
 			return "Scale"
 		},
-		has: func(k Knobs) bool { return k.Replicas != nil },
+		has:    func(k Knobs) bool { return k.Replicas != nil },
+		limits: func(k Knobs) IntKnob { return *k.Replicas },
 		bounds: func(k Knobs) string {
 			return fmt.Sprintf("replicas %d to %d", k.Replicas.Min, k.Replicas.Max)
 		},
@@ -80,7 +82,8 @@ func throttleKnob() Knob {
 			}
 			return "Throttle"
 		},
-		has: func(k Knobs) bool { return k.Throttle != nil },
+		has:    func(k Knobs) bool { return k.Throttle != nil },
+		limits: func(k Knobs) IntKnob { return IntKnob{Min: max(k.Throttle.Min, 1), Max: k.Throttle.Max} },
 		bounds: func(k Knobs) string {
 			return fmt.Sprintf("throttle %s %d to %d", k.Throttle.Field, k.Throttle.Min, k.Throttle.Max)
 		},
@@ -124,6 +127,15 @@ func (k StepKind) Knob() (Knob, bool) {
 func (k Knobs) Has(kind StepKind) bool {
 	knob, ok := kind.Knob()
 	return ok && knob.has(k)
+}
+
+// Limits are those of the pool for steps of a kind; false where it does not allow them.
+func (k Knobs) Limits(kind StepKind) (IntKnob, bool) {
+	if !k.Has(kind) {
+		return IntKnob{}, false
+	}
+	knob, _ := kind.Knob()
+	return knob.limits(k), true
 }
 
 // Kinds are the kinds of steps that the pool allows.

@@ -25,6 +25,8 @@ type Snapshot struct {
 	// Asked says by the names of the signals with which question each was read: Signal.Fingerprint.
 	Asked map[string]string `json:"asked"`
 	SLO   SLO               `json:"slo"`
+	// Knobs are the kinds of steps that the pool allowed.
+	Knobs []StepKind `json:"knobs,omitempty"`
 	// Guards is what the guardrails knew; nil where no step was worked out.
 	Guards   *GuardInputs `json:"guards,omitempty"`
 	Evidence Evidence     `json:"evidence"`

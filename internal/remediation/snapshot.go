@@ -15,20 +15,15 @@ func (f *Investigation) snapshot(
 	r := f.Result
 	out := &incident.Snapshot{
 		Of: ev.Kind(), Alerts: before.AlertNames(), Asked: incident.Fingerprints(f.signals), SLO: pool.SLO,
+		Knobs:  pool.Knobs.Kinds(),
 		Guards: f.Guards, Evidence: f.Evidence.Slim(), Diagnosis: r.Diagnosis, Others: r.Others, Healthy: r.Healthy,
 		Requests: r.Steps,
 	}
+	if recorded := f.Evidence.Recorded; recorded != nil {
+		out.SLO = recorded.SLO
+	}
 	if before.Diagnosis != nil {
 		out.PlannedFor = before.Diagnosis.Name
-	}
-	for _, s := range f.Steps {
-		out.Steps = append(out.Steps, s.Slim())
-		if n, chosen := before.Narrowing(s.Kind); chosen && n.Holds(s) {
-			if out.Chosen == nil {
-				out.Chosen = map[incident.StepKind]int64{}
-			}
-			out.Chosen[s.Kind] = n.Chosen()
-		}
 	}
 	switch e := ev.(type) {
 	case incident.Stopped:
@@ -38,8 +33,18 @@ func (f *Investigation) snapshot(
 	case incident.Verified:
 		out.Step, out.Verdict = before.Active.Step, e.Verification.Verdict
 	}
+	steps := f.Steps
 	if s, ok := before.Step(out.Step); ok {
-		out.Steps = []incident.Step{s.Slim()}
+		steps = []incident.Step{s}
+	}
+	for _, s := range steps {
+		out.Steps = append(out.Steps, s.Slim())
+		if n, chosen := before.Narrowing(s.Kind); chosen && n.Holds(s) {
+			if out.Chosen == nil {
+				out.Chosen = map[incident.StepKind]int64{}
+			}
+			out.Chosen[s.Kind] = n.Chosen()
+		}
 	}
 	return out
 }

@@ -70,6 +70,11 @@ func (s *Store) Snapshots(ctx context.Context, id string) ([]incident.Snapshot, 
 	return out, nil
 }
 
+// Snapshots returns the kept investigations of an incident, as Store.Snapshots does.
+func (r *Reader) Snapshots(ctx context.Context, id string) ([]incident.Snapshot, error) {
+	return r.s.Snapshots(ctx, id)
+}
+
 func pack(one incident.Snapshot) ([]byte, error) {
 	body, err := json.Marshal(one)
 	if err != nil {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ func snapshotOf(diagnosis string) *incident.Snapshot {
 	return &incident.Snapshot{
 		Of: incident.KindInvestigated, Step: "p1-s1", Alerts: []string{"HighTTFT"}, PlannedFor: "queueing",
 		Asked: map[string]string{"ttft_p95": "a1b2"}, SLO: incident.SLO{TTFT: 2},
+		Knobs: []incident.StepKind{incident.StepReplicas},
 		Guards: &incident.GuardInputs{
 			At: now, Mode: incident.ModeApprove, Locks: map[string]string{"Deployment/llm/x": "inc-2"},
 			Writes: []incident.Write{{ID: "w", Pool: "llama", StartedAt: now}},
@@ -51,7 +53,7 @@ func snapshotOf(diagnosis string) *incident.Snapshot {
 
 func TestSnapshotsComeBackAsTheyWereKept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *store.Store, _ string) {
+	each(t, func(t *testing.T, s *store.Store, url string) {
 		ctx := t.Context()
 		inc := create(t, s, "inc-1", "llama")
 		create(t, s, "inc-2", "other")
@@ -61,10 +63,17 @@ func TestSnapshotsComeBackAsTheyWereKept(t *testing.T) {
 		first, second := snapshotOf("queueing"), snapshotOf("kv-cache-full")
 		first.Seq, second.Seq = 1, 2
 		want := []incident.Snapshot{*first, *second}
-		got, err := s.Snapshots(ctx, "inc-1")
+		r, err := store.OpenReadOnly(ctx, url)
 		ok(t, err)
-		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-			t.Errorf("-want +got:\n%s", d)
+		t.Cleanup(func() { ok(t, r.Close()) })
+		for name, read := range map[string]func(context.Context, string) ([]incident.Snapshot, error){
+			"the bot": s.Snapshots, "a reader": r.Snapshots,
+		} {
+			got, err := read(ctx, "inc-1")
+			ok(t, err)
+			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("%s: -want +got:\n%s", name, d)
+			}
 		}
 		none, err := s.Snapshots(ctx, "inc-2")
 		if err != nil || len(none) != 0 {

@@ -71,6 +71,7 @@ var inside = map[string][]string{
 		"internal/sandbox/workloads",
 		"playbooks", "playbooks/catalog", "test/fakeslack", "test/fleet",
 	},
+	"internal/replay":            {"actions/live", "internal/incident", "internal/policy", "internal/present", "playbooks"},
 	"internal/store":             {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
 	"internal/web":               {"internal/incident", "internal/access", "internal/present", "internal/report"},
 	"internal/report":            {"internal/incident", "internal/present"},
@@ -116,7 +117,7 @@ var outside = map[string]struct {
 var pure = []string{
 	"internal/audit", "internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present",
 	"internal/alertrules", "internal/report",
-	"internal/promql", "internal/redact",
+	"internal/promql", "internal/redact", "internal/replay",
 	"internal/strictyaml", "internal/vllm",
 }
 
