@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/efficacy"
@@ -22,43 +22,17 @@ var (
 	scripts = flag.String("scripts", "", "names, separated by commas; all when empty")
 	write   = flag.Bool("write", false, "write the document and its pictures")
 	keep    = flag.String("keep", "", "a file that gets all plays as JSON")
+	from    = flag.String("from", "", "a file with plays as JSON, which are not played again")
 )
 
 // TestEfficacy plays everything. With -write it renews docs/efficacy.md; without, it prints what would be there.
 func TestEfficacy(t *testing.T) {
-	st, err := efficacy.NewStage(slog.New(slog.DiscardHandler))
-	if err != nil {
+	var all efficacy.Results
+	if *from == "" {
+		all = played(t)
+	} else if err := read(*from, &all); err != nil {
 		t.Fatal(err)
 	}
-	chosen := trial.Scripts()
-	if *scripts != "" {
-		chosen = nil
-		for name := range strings.SplitSeq(*scripts, ",") {
-			s, err := trial.Find(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			chosen = append(chosen, s)
-		}
-	}
-	hands := efficacy.Hands()
-	all := make(efficacy.Results, len(chosen)**seeds*len(hands))
-	var mu sync.Mutex
-	done := 0
-	t.Run("plays", func(t *testing.T) {
-		for i := range all {
-			s, seed, hand := chosen[i/len(hands) / *seeds], uint64(i/len(hands)%*seeds+1), hands[i%len(hands)]
-			t.Run(fmt.Sprintf("%s/%s/%d", s.Name, hand, seed), func(t *testing.T) {
-				t.Parallel()
-				all[i] = st.Play(t, s, seed, hand)
-				mu.Lock()
-				defer mu.Unlock()
-				if done++; done%100 == 0 {
-					fmt.Fprintf(os.Stderr, "%d of %d plays\n", done, len(all))
-				}
-			})
-		}
-	})
 	if t.Failed() {
 		return
 	}
@@ -78,6 +52,50 @@ func TestEfficacy(t *testing.T) {
 	if err := renew(all); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func read(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+// played plays the chosen scripts.
+func played(t *testing.T) efficacy.Results {
+	t.Helper()
+	st, err := efficacy.NewStage(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := trial.Scripts()
+	if *scripts != "" {
+		chosen = nil
+		for name := range strings.SplitSeq(*scripts, ",") {
+			s, err := trial.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen = append(chosen, s)
+		}
+	}
+	hands := efficacy.Hands()
+	all := make(efficacy.Results, len(chosen)**seeds*len(hands))
+	var done atomic.Int64
+	t.Run("plays", func(t *testing.T) {
+		for i := range all {
+			s, seed, hand := chosen[i/len(hands) / *seeds], uint64(i/len(hands)%*seeds+1), hands[i%len(hands)]
+			t.Run(fmt.Sprintf("%s/%s/%d", s.Name, hand, seed), func(t *testing.T) {
+				t.Parallel()
+				all[i] = st.Play(t, s, seed, hand)
+				if n := done.Add(1); n%100 == 0 {
+					fmt.Fprintf(os.Stderr, "%d of %d plays\n", n, len(all))
+				}
+			})
+		}
+	})
+	return all
 }
 
 // renew writes the document and its pictures.

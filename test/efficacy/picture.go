@@ -30,7 +30,7 @@ const (
 type drawing struct{ strings.Builder }
 
 func (d *drawing) add(format string, args ...any) {
-	d.WriteString(fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(&d.Builder, format, args...) // a builder takes everything
 }
 
 func (d *drawing) text(x, y float64, anchor, color, text string) {
@@ -70,7 +70,7 @@ const (
 func (d *drawing) legend(y float64, hands []string) float64 {
 	x := 12.
 	for _, hand := range hands {
-		wide := 22 + 6*float64(len(hand))
+		wide := 24 + 6.2*float64(len(hand))
 		if x+wide > pictureWidth {
 			x, y = 12, y+18
 		}
@@ -97,8 +97,9 @@ func (r Results) Picture() string {
 		y := top + row*(float64(i)+.5) + 2
 		d.text(left-8, y+4, "end", ink, script)
 		for _, hand := range Hands() {
-			mean, half := trial.Interval(r.of(script, hand).each(violation))
-			if !math.IsNaN(half) && half > .3 {
+			values := r.of(script, hand).each(violation)
+			mean, half := trial.Interval(values)
+			if len(values) >= fewest && half > .3 {
 				d.line(scale(max(0, mean-half)), y, scale(min(45, mean+half)), y, looks[hand].color, 2)
 			}
 			d.mark(scale(mean), y, hand)
@@ -107,7 +108,7 @@ func (r Results) Picture() string {
 	return d.svg(bottom+38, "Minutes in which the SLO was violated, by script and hand")
 }
 
-// Timeline shows one script with one seed under nobody, the autoscaler and the bot with a person on call: how long
+// Timeline shows one script with one seed under nobody, the autoscaler and the bot with instant approval: how long
 // clients waited, and what the bot did.
 func (r Results) Timeline(script string, seed uint64) (string, error) {
 	const left, right, top, bottom = 44., 12., 50., 230.
@@ -116,7 +117,7 @@ func (r Results) Timeline(script string, seed uint64) (string, error) {
 		return "", err
 	}
 	var d drawing
-	hands := []string{Nobody, HPA, Human}
+	hands := []string{Nobody, HPA, Instant}
 	d.legend(20, hands)
 	d.text(12, 40, "start", pale, "TTFT p95 of the calls that arrive in a minute")
 	scaleX := func(minutes float64) float64 { return left + minutes/s.For.Minutes()*(pictureWidth-left-right) }
@@ -137,8 +138,9 @@ func (r Results) Timeline(script string, seed uint64) (string, error) {
 	d.line(left, target, pictureWidth-right, target, "#cf222e", 1)
 	d.text(pictureWidth-right, target-4, "end", "#cf222e", "target 2.5 s")
 	for m := 0.; m <= s.For.Minutes(); m += 15 {
-		d.text(scaleX(m), bottom+15, "middle", pale, fmt.Sprintf("%.0f min", m))
+		d.text(scaleX(m), bottom+15, "middle", pale, fmt.Sprintf("%.0f", m))
 	}
+	d.text(scaleX(s.For.Minutes()/2), bottom+30, "middle", pale, "minutes")
 	var events []string
 	for _, hand := range hands {
 		for _, p := range r.of(script, hand) {
@@ -153,12 +155,12 @@ func (r Results) Timeline(script string, seed uint64) (string, error) {
 			d.add("<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", path.String(), looks[hand].color)
 			for _, e := range p.events() {
 				events = append(events, fmt.Sprintf("%4.1f min  %s", e.at, e.text))
-				d.line(scaleX(e.at), top, scaleX(e.at), bottom, looks[Human].color, .7)
-				d.text(scaleX(e.at)+2, top+10, "start", looks[Human].color, fmt.Sprint(len(events)))
+				d.line(scaleX(e.at), top, scaleX(e.at), bottom, looks[Instant].color, .7)
+				d.text(scaleX(e.at)+2, top+10, "start", looks[Instant].color, fmt.Sprint(len(events)))
 			}
 		}
 	}
-	y := bottom + 36
+	y := bottom + 52.
 	for i, text := range events {
 		d.text(12, y, "start", ink, fmt.Sprintf("%d", i+1))
 		d.text(30, y, "start", ink, text)

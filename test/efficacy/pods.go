@@ -32,6 +32,8 @@ type podRun struct {
 	// ready is when the fleet said that it would be, to tell a crash by.
 	ready fleet.Duration
 	known bool
+	// told is whether the cluster was told that it is ready.
+	told bool
 }
 
 func newPods(f *fleet.Fleet) *pods {
@@ -98,13 +100,14 @@ func (p *pods) State(id workloads.ID) workloads.State {
 	case run.ready != r.ReadyAt:
 		return workloads.State{Ended: &workloads.End{Code: 1, Reason: "Error"}}
 	}
+	run.told = r.Ready
 	return workloads.State{Ready: r.Ready}
 }
 
-// settled says that every pod is ready and runs as the cluster knows it.
+// settled says that the cluster has been told how every pod is.
 func (p *pods) settled() bool {
 	for _, run := range p.runs {
-		if r, ok := run.in(p.fleet); !ok || !r.Ready || !run.known || run.ready != r.ReadyAt {
+		if r, ok := run.in(p.fleet); !ok || !run.known || run.ready != r.ReadyAt || run.told != r.Ready {
 			return false
 		}
 	}

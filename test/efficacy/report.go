@@ -15,15 +15,16 @@ func (r Results) Answer() string {
 	sentence := func(hand string) string {
 		plays := r.of("", hand)
 		than := func(other Results) string {
-			mean, half := fewer(other.bySeed(violation), plays.bySeed(violation))
-			return percent(mean, half)
+			mine := plays.bySeed(violation)
+			mean, half := fewer(other.bySeed(violation), mine)
+			return percent(mean, half, len(mine))
 		}
 		gpuBot, _ := trial.Interval(plays.bySeed(gpu))
 		gpuHPA, _ := trial.Interval(hpa.bySeed(gpu))
 		return fmt.Sprintf("%s fewer SLO-violation minutes than with nobody, and %s fewer than with the autoscaler, "+
 			"with %s GPU-minutes", than(nobody), than(hpa), percentOf(gpuBot/gpuHPA-1))
 	}
-	return fmt.Sprintf("Over %d scripts and %d seeds, the bot with a person who approves at once had %s than the "+
+	return fmt.Sprintf("Over %d scripts, with seeds 1 to %d, the bot with a person who approves at once had %s than the "+
 		"autoscaler. With a person on call, who takes minutes and overlooks one request in ten, it had %s. %s\n",
 		len(r.scripts()), len(nobody.bySeed(violation)), sentence(Instant), sentence(Human), r.harm())
 }
@@ -44,8 +45,11 @@ func (r Results) harm() string {
 		"the end.", all, len(plays), harmful, sum(standing))
 }
 
-func percent(mean, half float64) string {
-	if math.IsNaN(half) {
+// fewest is how many seeds an interval needs to say anything: with two, it is six times as wide as with five.
+const fewest = 5
+
+func percent(mean, half float64, n int) string {
+	if n < fewest {
 		return fmt.Sprintf("%.0f%%", 100*mean)
 	}
 	return fmt.Sprintf("%.0f%% ± %.0f%%", 100*mean, 100*half)
@@ -175,13 +179,13 @@ func (r Results) note() string {
 	return "\nWorse than nobody: " + strings.Join(worse, ", ") + ".\n"
 }
 
-// interval is a mean with its 95% confidence interval.
+// interval is a mean with its 95% confidence interval, if there are enough values for one.
 func interval(values []float64, digits int) string {
 	mean, half := trial.Interval(values)
 	switch {
 	case math.IsNaN(mean):
 		return "–"
-	case math.IsNaN(half), half < math.Pow10(-digits)/2:
+	case len(values) < fewest, half < math.Pow10(-digits)/2:
 		return fmt.Sprintf("%.*f", digits, mean)
 	}
 	return fmt.Sprintf("%.*f ± %.*f", digits, mean, digits, half)

@@ -9,10 +9,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
 )
 
-// some plays: of a surge with two seeds under each hand.
+// some plays: of a surge with five seeds under each hand.
 func some() Results {
 	var out Results
-	for seed := uint64(1); seed <= 2; seed++ {
+	for seed := uint64(1); seed <= 5; seed++ {
 		for i, hand := range Hands() {
 			violated := 40 - 8*i + int(seed)
 			p := Result{Script: "surge", Hand: hand, Seed: seed, Fired: Never, Opened: Never, Asked: Never}
@@ -24,7 +24,7 @@ func some() Results {
 				}
 				p.Minutes = append(p.Minutes, minute)
 			}
-			if hand == Human {
+			if hand == Human || hand == Instant {
 				p.Fired, p.Opened, p.Asked = 2*time.Minute, 3*time.Minute, 4*time.Minute
 				p.Steps = []Step{{Effect: Helped}, {Effect: Harmful, Back: true}, {Effect: Harmful}}
 				p.Incidents = []incident.Incident{{Journal: []incident.Entry{
@@ -41,10 +41,10 @@ func TestTheReportSaysWhatThePlaysShow(t *testing.T) {
 	t.Parallel()
 	r := some()
 	for name, want := range map[string]string{
-		r.Answer():  "Of the 6 changes in these 4 plays, 4 were harmful, and 2 of those were still in place at the end.",
-		r.Totals():  "| bot, person on call | 17.5 ± 6.4 | 0 | 300 | 2.0 | 3.0 | 4.0 | 17.5 | 2 of 2 |",
-		r.Steps():   "| bot, person on call | 3.0 | 2 | 0 | 0 | 4 | 2 | 0 | 0 |",
-		r.Scripts(): "| surge | 41.5 ± 6.4 | 33.5 ± 6.4 | 25.5 ± 6.4 | 17.5 ± 6.4 | 9.5 ± 6.4 |",
+		r.Answer():  "Of the 30 changes in these 10 plays, 20 were harmful, and 10 of those were still in place at the end.",
+		r.Totals():  "| bot, person on call | 19.0 ± 2.0 | 0 | 300 | 2.0 | 3.0 | 4.0 | 19.0 | 5 of 5 |",
+		r.Steps():   "| bot, person on call | 3.0 | 5 | 0 | 0 | 10 | 5 | 0 | 0 |",
+		r.Scripts(): "| surge | 43.0 ± 2.0 | 35.0 ± 2.0 | 27.0 ± 2.0 | 19.0 ± 2.0 | 11.0 ± 2.0 |",
 		r.GPUs():    "| surge | 270 | 280 | 290 | 300 | 310 |",
 	} {
 		if !strings.Contains(name, want) {
