@@ -51,8 +51,9 @@ test-units: ## what is not below, with the race detector
 	@nice -n 10 $(gotest) $(changed) $(race) -p 5 $$(go list ./... | grep -vxF "$$(go list $(loops) $(plain) $(single))") && \
 	scripts/tools.sh --compiled
 
-test-loops: ## whole incidents on real components, the bot with the race detector
+test-loops: ## whole incidents on real components and in the sandbox, the bot with the race detector
 	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) $(loops)
+	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) -run '^TestTheFirstMinuteIsPlayedByClicking$$' ./test/sandbox
 
 test-plain: ## the bot killed at every commit and every outside call, journeys, messages as a phone shows them, documents, the sandbox
 	@CGO_ENABLED=0 $(gotest) $(always) -p 3 $(plain)
