@@ -6,6 +6,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/drill"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
@@ -40,6 +41,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 		return loaded{}, err
 	}
 	opts.Getenv, opts.Profiles, opts.Kubeconfig = t.getenv, builtin, app.CheckKubeconfig
+	opts.Scenarios = (&drill.Recordings{}).Names()
 	l := loaded{builtin: len(builtin.Playbooks())}
 	var found configErrors
 	if l.Config, err = config.Load(path, opts); err != nil {

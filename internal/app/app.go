@@ -221,6 +221,11 @@ func (a *App) Start(ctx context.Context) {
 		return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery))
 	})
 	background("overview", a.overview.run)
+	if drills := a.opts.Config.Drills; len(drills) > 0 {
+		background("drills", (&planned{
+			drills: drills, start: a.engine.StartDrill, now: a.store.Now, logger: a.opts.Logger.With("part", "drills"),
+		}).run)
+	}
 	if a.slack != nil {
 		background("slack interactions", a.slack.interactions.Run)
 	}

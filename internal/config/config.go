@@ -30,6 +30,8 @@ type Config struct {
 	Links     Links
 	Playbooks Playbooks
 	Pools     []incident.Pool
+	// Drills start by the clock.
+	Drills []Drill
 }
 
 // Listen holds the addresses of the listeners. TLS is by listener: "api", "ops", "slack".

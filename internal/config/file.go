@@ -37,6 +37,8 @@ type file struct {
 	Playbooks playbooksFile `yaml:"playbooks,omitempty"`
 	// The pools, one per served model.
 	Pools []poolFile `yaml:"pools"`
+	// Exercises of the people on call that start by the clock. Nothing is changed in them.
+	Drills []drillFile `yaml:"drills,omitempty"`
 }
 
 type listenFile struct {
@@ -255,4 +257,15 @@ type playbooksFile struct {
 	Window strictyaml.Duration `yaml:"window,omitempty"`
 	// The longest warm-up of a step, for tests only. Default: unlimited.
 	MaxWarmUp strictyaml.Duration `yaml:"max_warm_up,omitempty"`
+}
+
+type drillFile struct {
+	// What it plays; vllm-medic drill --list prints the scenarios.
+	Scenario string `yaml:"scenario"`
+	// The pool, whose approvers are asked.
+	Pool string `yaml:"pool"`
+	// When it starts, as a cron expression: minute, hour, day of the month, month, day of the week.
+	Schedule string `yaml:"schedule"`
+	// The time zone of the schedule, such as Europe/Berlin. Default UTC.
+	TimeZone string `yaml:"time_zone,omitempty" jsonschema:"default=UTC"`
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Getenv func(string) (string, bool)
 	// Profiles are the SLO profiles that a pool may name.
 	Profiles Profiles
+	// Scenarios are what drills can play; nil leaves their names unchecked.
+	Scenarios []string
 	// DryRun makes every pool a dry run.
 	DryRun bool
 	// AllowUnauthenticated permits a webhook without authentication on an address that is not loopback.
@@ -135,6 +137,7 @@ func (l *loader) config(f file) Config {
 	}
 	l.needsCluster(cfg, "mode", f.Mode)
 	cfg.Pools = l.pools(f, cfg)
+	cfg.Drills = l.drills(f.Drills, cfg)
 	return cfg
 }
 

@@ -188,6 +188,11 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			`listen.api: "127.0.0.1:80801" has no port from 0 to 65535`,
 		},
 		{
+			"a drill that nobody could answer", "kubernetes: {}\nmode: approve\n",
+			"mode: observe\ndrills: [{scenario: queue, pool: llama, schedule: 0 10 * * 2}]\n",
+			"drills[0].pool: llama is in mode observe, in which nobody is asked to decide",
+		},
+		{
 			"the old name of dry-run", "mode: approve", "mode: drill",
 			`medic.yaml:5:1: mode: "drill" is the old name; use dry-run`,
 		},

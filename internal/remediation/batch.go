@@ -52,7 +52,8 @@ func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
 
 // fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried
 // before, or for which somebody has to be asked, goes alone, and whatever is behind it in its group after it. An order
-// of a drill goes alone, too. When those together fail, each goes alone: one that cannot be folded holds up its group only.
+// of a drill goes alone, too. When those together fail, each goes alone: one that cannot be folded holds up its group
+// only.
 func (b *batch) fold(ctx context.Context) error {
 	together, alone := b.split()
 	each := make([]incident.Delivery, len(together))

@@ -36,6 +36,11 @@ func (e *Engine) StartDrill(ctx context.Context, o incident.DrillOrder) (string,
 		}
 	}
 	o.ID = drillID(o, rand.Text())
+	if !o.Slot.IsZero() {
+		if _, err := e.deps.Incidents.Incident(ctx, o.ID); err == nil || !errors.Is(err, incident.ErrNotFound) {
+			return o.ID, err
+		}
+	}
 	_, err := e.deps.Inbox.AddDelivery(ctx, incident.Delivery{
 		ReceivedAt: e.deps.Now(), Receiver: "drill", GroupKey: o.Pool, Alerts: []incident.Alert{}, Drill: &o,
 	})

@@ -79,8 +79,9 @@ var inside = map[string][]string{
 	"internal/remediation":       {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
 	"internal/config": {
 		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
-		"internal/redact", "internal/strictyaml",
+		"internal/redact", "internal/schedule", "internal/strictyaml",
 	},
+	"internal/schedule": {},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
