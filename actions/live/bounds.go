@@ -144,15 +144,6 @@ func Times(now int64, req incident.StepRequest) (int64, error) {
 	return Chosen(now, int64(f), req)
 }
 
-// InPool is a request as a pool wants it. How many replicas are added at once is what the pool says, if it says so: a
-// playbook does not know how far the load of a pool can rise.
-func InPool(req incident.StepRequest, pool incident.Pool) incident.StepRequest {
-	if k := pool.Knobs.Replicas; k != nil && k.Add > 0 && req.Factor == 0 && req.Add > 0 {
-		req.Add = min(k.Add, Biggest)
-	}
-	return req
-}
-
 // Plus adds to a value what a request asks for.
 func Plus(now int64, req incident.StepRequest) (int64, error) {
 	if req.Factor != 0 || req.Add <= 0 || req.Add > Biggest {

@@ -124,10 +124,8 @@ func OwnerMissing(ctx context.Context, c *kube.Reader, right kube.Right) (bool, 
 }
 
 // addReplicas works out how many replicas a request leads to.
-func addReplicas(
-	now int64, req incident.StepRequest, pool incident.Pool, l live.Limits,
-) (int64, incident.Guardrail, error) {
-	asked, err := live.Plus(now, live.InPool(req, pool))
+func addReplicas(now int64, req incident.StepRequest, l live.Limits) (int64, incident.Guardrail, error) {
+	asked, err := live.Plus(now, req)
 	if err != nil {
 		return 0, incident.Guardrail{}, err
 	}

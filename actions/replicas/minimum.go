@@ -75,7 +75,7 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 	}
 	// A minimum below what runs now would change nothing, so the step starts from what runs.
 	now := max(m.replicas, m.least)
-	to, bounds, err := addReplicas(now, req, m.pool, m.limits())
+	to, bounds, err := addReplicas(now, req, m.limits())
 	if err != nil {
 		return incident.Step{}, err
 	}

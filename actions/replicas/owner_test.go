@@ -49,36 +49,11 @@ func TestMoreAddsReplicasAndNothingElse(t *testing.T) {
 	t.Parallel()
 	l := live.Limits{Min: 1, Max: 8}
 	for _, req := range []incident.StepRequest{{}, {Add: -1}, {Factor: 2}, {Add: 1, Factor: 2}, {Add: math.MaxInt64}} {
-		if _, _, err := addReplicas(2, req, incident.Pool{}, l); !refused(err) {
+		if _, _, err := addReplicas(2, req, l); !refused(err) {
 			t.Errorf("%+v is not refused", req)
 		}
 	}
-	if to, _, err := addReplicas(2, incident.StepRequest{Add: 3}, incident.Pool{}, l); err != nil || to != 5 {
+	if to, _, err := addReplicas(2, incident.StepRequest{Add: 3}, l); err != nil || to != 5 {
 		t.Errorf("2 and 3 more: %d, %v", to, err)
-	}
-}
-
-func TestThePoolSaysHowManyReplicasAStepAdds(t *testing.T) {
-	t.Parallel()
-	pool := incident.Pool{Knobs: incident.Knobs{Replicas: &incident.IntKnob{Min: 1, Max: 8, Add: 3}}}
-	l := live.Limits{Min: 1, Max: 8}
-	if to, _, err := addReplicas(2, incident.StepRequest{Add: 1}, pool, l); err != nil || to != 5 {
-		t.Errorf("2 and 3 more: %d, %v", to, err)
-	}
-	if to, _, err := addReplicas(2, incident.StepRequest{Add: 1, Chosen: 4}, pool, l); err != nil || to != 4 {
-		t.Errorf("of 3 more a person chooses 2: %d, %v", to, err)
-	}
-	if to, g, err := addReplicas(6, incident.StepRequest{Add: 1}, pool, l); err != nil || to != 8 ||
-		g.Verdict != incident.GuardShrink {
-		t.Errorf("6 and 3 more within 8: %d, %+v, %v", to, g, err)
-	}
-	l.Step = 2
-	if to, _, err := addReplicas(2, incident.StepRequest{Add: 1}, pool, l); err != nil || to != 4 {
-		t.Errorf("3 more, of which one step may add 2: %d, %v", to, err)
-	}
-	for _, req := range []incident.StepRequest{{}, {Add: -1}, {Factor: 2}, {Add: 1, Factor: 2}} {
-		if _, _, err := addReplicas(2, req, pool, l); !refused(err) {
-			t.Errorf("%+v is not refused", req)
-		}
 	}
 }

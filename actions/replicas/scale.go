@@ -83,7 +83,7 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 	if err := s.checkAwake(); err != nil {
 		return incident.Step{}, err
 	}
-	to, bounds, err := addReplicas(s.replicas, req, s.pool, poolLimits(s.pool))
+	to, bounds, err := addReplicas(s.replicas, req, poolLimits(s.pool))
 	if err != nil {
 		return incident.Step{}, err
 	}

@@ -87,35 +87,6 @@ func TestWhatTheTokensAreByDefaultIsOptional(t *testing.T) {
 	}
 }
 
-func TestHowManyReplicasAStepAddsIsOptionalAndWithinTheLargestStep(t *testing.T) {
-	t.Parallel()
-	parse := func(setting string) (Config, error) {
-		return Parse("medic.yaml", []byte(strings.Replace(sound, "replicas: {min: 2, max: 8}", "replicas: "+setting, 1)),
-			opts(nil))
-	}
-	for setting, want := range map[string]incident.IntKnob{
-		"{min: 2, max: 8}":                      {Min: 2, Max: 8},
-		"{min: 2, max: 8, add: 3}":              {Min: 2, Max: 8, Add: 3},
-		"{min: 2, max: 8, add: 3, max_step: 3}": {Min: 2, Max: 8, Add: 3, MaxStep: 3},
-	} {
-		c, err := parse(setting)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(&want, c.Pools[0].Knobs.Replicas); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", setting, diff)
-		}
-	}
-	for setting, want := range map[string]string{
-		"{min: 2, max: 8, add: -1}":             "add",
-		"{min: 2, max: 8, add: 3, max_step: 2}": "must not be above max_step (2)",
-	} {
-		if _, err := parse(setting); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", setting, err, want)
-		}
-	}
-}
-
 func TestTheDefaultModeIsDryRunAndWithoutAClusterNothingIsChanged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -187,7 +158,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		},
 		{
 			"a default of replicas", "{min: 2, max: 8}", "{min: 2, max: 8, default: 2}",
-			`unknown field "default"; known: min, max, add, max_step`,
+			`unknown field "default"; known: min, max, max_step`,
 		},
 		{"throttle kind", "kind: envoy-gateway", "kind: nginx", `"nginx" is not known`},
 		{"throttle field", "field: maxParallelRequests", "field: rps", `"rps" is not maxParallelRequests or requests`},

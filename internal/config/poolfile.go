@@ -149,8 +149,6 @@ type intKnobFile struct {
 	Min int64 `yaml:"min" jsonschema:"minimum=1"`
 	// Never above this.
 	Max int64 `yaml:"max" jsonschema:"minimum=1"`
-	// How many a step adds. Default: what the playbook says, which is 1 in the built-in ones.
-	Add int64 `yaml:"add,omitempty" jsonschema:"minimum=0"`
 	// The largest change in one step. Default: what the playbook says.
 	MaxStep int64 `yaml:"max_step,omitempty" jsonschema:"minimum=0"`
 }

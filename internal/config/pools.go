@@ -190,13 +190,7 @@ func (l *loader) intKnob(path string, f *intKnobFile) *incident.IntKnob {
 	if f.MaxStep < 0 {
 		l.at(path+".max_step", "must not be negative")
 	}
-	switch {
-	case f.Add < 0:
-		l.at(path+".add", "must not be negative")
-	case f.MaxStep > 0 && f.Add > f.MaxStep:
-		l.at(path+".add", "must not be above max_step (%d)", f.MaxStep)
-	}
-	return &incident.IntKnob{Min: f.Min, Max: f.Max, Add: f.Add, MaxStep: f.MaxStep}
+	return &incident.IntKnob{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep}
 }
 
 func (l *loader) argumentKnob(path string, a incident.EngineArgument, f argumentKnobFile) *incident.ArgumentKnob {

@@ -85,12 +85,10 @@ type Knobs struct {
 	Throttle  *ThrottleKnob `json:"throttle,omitempty"`
 }
 
-// IntKnob bounds a whole number. Add is how far a step goes, in place of what the playbook asks for (0: as it asks).
-// MaxStep bounds how far one step may go (0: no bound of its own).
+// IntKnob bounds a whole number. MaxStep bounds how far one step may go (0: no bound of its own).
 type IntKnob struct {
 	Min     int64 `json:"min"`
 	Max     int64 `json:"max"`
-	Add     int64 `json:"add,omitempty"`
 	MaxStep int64 `json:"max_step,omitempty"`
 }
 

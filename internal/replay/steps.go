@@ -178,7 +178,7 @@ func (w worker) work(r incident.StepRequest, then incident.Step) *Step {
 // adjust is the arithmetic of a step with the bounds of now. Where these are wider than those of then, the limits that
 // somebody else set beyond them are not known.
 func (w worker) adjust(r incident.StepRequest, was incident.Worked) (to int64, open string, err error) {
-	asked, err := live.Asked(was.From, live.InPool(r, w.pool))
+	asked, err := live.Asked(was.From, r)
 	if err != nil {
 		return 0, "", err
 	}
