@@ -148,6 +148,9 @@ type healthy struct {
 type step struct {
 	request   incident.StepRequest
 	condition *rule
+	// times is the signal that says how many times the present value the load needs; empty: the step says it alone.
+	times string
+	label string // of that signal
 }
 
 // never is a change that would make it worse.

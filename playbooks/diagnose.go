@@ -151,7 +151,7 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 				"Skipped "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
 			continue
 		}
-		steps = append(steps, s.request)
+		steps = append(steps, s.sized(f))
 	}
 	return steps, left
 }

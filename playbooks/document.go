@@ -130,6 +130,9 @@ func (addsDoc) Keys() []string {
 
 type addDoc struct {
 	Add int64 `yaml:"add"`
+	// A signal that says how many times the current value the load needs. The step then goes that far: at least add
+	// more, at most double. Without data it adds add.
+	Times string `yaml:"times"`
 }
 
 // factorsDoc has a key for each knob whose value a step multiplies.

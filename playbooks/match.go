@@ -69,6 +69,9 @@ func (s selection) signals() map[string]bool {
 		add(d.when)
 		for _, st := range d.steps {
 			add(st.condition)
+			if st.times != "" {
+				out[st.times] = true
+			}
 			for _, name := range namedIn(st.request.Advice) {
 				out[name] = true
 			}

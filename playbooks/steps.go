@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -168,7 +169,7 @@ func (l *loader) steps(at strictyaml.Value, d *diagnosis, list []stepDoc) []step
 				l.add(entry.Key(field).Problem("the step does what never says not to do: %s", n.fact()))
 			}
 		}
-		out = append(out, step{request: request, condition: l.rule(entry.Key("if"), doc.If)})
+		out = append(out, l.sizing(entry.Key(field), doc, step{request: request, condition: l.rule(entry.Key("if"), doc.If)}))
 	}
 	return out
 }
@@ -275,6 +276,35 @@ func (l *loader) factor(at strictyaml.Value, knob incident.Knob, factor float64)
 		l.add(at.Key("factor").Problem("%s: the factor %g is not between %g and %g, or changes nothing",
 			knob.Kind, factor, minFactor, maxFactor))
 	}
+}
+
+// sizing adds the signal that a step is sized by.
+func (l *loader) sizing(at strictyaml.Value, doc stepDoc, s step) step {
+	add := doc.Adds[s.request.Kind]
+	if add == nil || add.Times == "" {
+		return s
+	}
+	l.knownSignal(at.Key("times"), add.Times)
+	signal := l.catalog.byName[add.Times]
+	if u := signal.Unit; u != "" && u != incident.UnitRatio {
+		l.add(at.Key("times").Problem("times: %s is in %s, and not a ratio", add.Times, u))
+	}
+	s.times, s.label = add.Times, signal.Label()
+	return s
+}
+
+// sized is what the step asks for with the present readings. A size that was not measured exactly is none: the step
+// then adds what it says alone.
+func (s step) sized(f facts) incident.StepRequest {
+	out := s.request
+	q := f[s.times]
+	v, exact := q.exact()
+	if s.times == "" || !exact || v <= 1 {
+		return out
+	}
+	out.Times = v
+	out.Why += fmt.Sprintf(" Sized by %s: %s.", s.label, q.text(incident.UnitRatio))
+	return out
 }
 
 // addend reports a number that cannot be added.

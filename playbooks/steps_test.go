@@ -125,7 +125,7 @@ func TestHighTTFTNeverLowersMaxNumBatchedTokens(t *testing.T) {
 func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
-	prefill := map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5}
+	prefill := map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}
 	withRaise := []incident.StepKind{incident.StepManual, incident.StepMaxNumBatchedTokens, incident.StepManual}
 	without := []incident.StepKind{incident.StepManual, incident.StepManual}
 	tests := []struct {
@@ -140,6 +140,20 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			ev["tpot_p95"] = 0.049
 			return readings(ev)
 		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 49 ms, above 40 ms."},
+		{
+			"prompts that fit into a step",
+			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 6000})), without,
+			"Skipped raising max_num_batched_tokens: ",
+		},
+		{
+			"prompts that fit into the step that is set",
+			func() incident.Evidence {
+				ev := readings(with(maps.Clone(prefill)))
+				ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 32768}}
+				return ev
+			}(), without,
+			"Skipped raising max_num_batched_tokens: ",
+		},
 		{"not known", func() incident.Evidence {
 			ev := with(prefill)
 			delete(ev, "tpot_p95")
@@ -147,7 +161,9 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 not read."},
 		{
 			"a prefix cache that finds less than usual",
-			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prefix_hit_rate": 0.38})), without,
+			readings(with(map[string]float64{
+				"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000, "prefix_hit_rate": 0.38,
+			})), without,
 			"Prefix hit rate 38%, below 40% (80% of Usual prefix hits)",
 		},
 		{"a pool without prefix caching", func() incident.Evidence {
@@ -161,7 +177,10 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			return ev
 		}(), without, "Prefix hit rate could not be read"},
 		{
-			"a young engine", readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "engine_age": 600})), without,
+			"a young engine",
+			readings(with(map[string]float64{
+				"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000, "engine_age": 600,
+			})), without,
 			"Youngest engine 10 min, below 15 min",
 		},
 	}

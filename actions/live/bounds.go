@@ -144,13 +144,31 @@ func Times(now int64, req incident.StepRequest) (int64, error) {
 	return Chosen(now, int64(f), req)
 }
 
-// Plus adds to a value what a request asks for.
+// Plus adds to a value what a request asks for, and what its load needs beyond that.
 func Plus(now int64, req incident.StepRequest) (int64, error) {
 	if req.Factor != 0 || req.Add <= 0 || req.Add > Biggest {
 		return 0, Refused("replicas are only added; they are removed only by " +
 			"undoing a step, because that ends running requests")
 	}
-	return Chosen(now, now+req.Add, req)
+	return Chosen(now, needed(now, req), req)
+}
+
+// headroom is by how much more than the present load a step is for: what has queued up has to be served as well, and
+// engines that are full are slow. A utilization of 80% is our starting value.
+const headroom = 1.25
+
+// needed is the number that a request is for: at least Add more, as many as the load needs by an estimate, and at most
+// double, as Kubernetes' HorizontalPodAutoscaler allows itself in one step: the estimate counts requests that have
+// gathered, too. What is asked about already stays while the estimate wavers by one.
+func needed(now int64, req incident.StepRequest) int64 {
+	out := now + req.Add
+	if most := 2 * float64(now); req.Times > 0 {
+		out = max(out, int64(math.Ceil(min(float64(now)*req.Times*headroom, most))))
+	}
+	if req.Asked > now && max(out-req.Asked, req.Asked-out) <= 1 {
+		return req.Asked
+	}
+	return out
 }
 
 // Lowered is Times for a limit that is only lowered.

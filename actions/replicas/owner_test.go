@@ -57,3 +57,37 @@ func TestMoreAddsReplicasAndNothingElse(t *testing.T) {
 		t.Errorf("2 and 3 more: %d, %v", to, err)
 	}
 }
+
+// The load says how far a step goes, within what one step may do. A question that is asked stays while the load wavers.
+func TestAStepGoesAsFarAsTheLoadNeeds(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		req  incident.StepRequest
+		want int64
+	}{
+		"not known":                       {incident.StepRequest{Add: 1}, 4},
+		"a little more than there is":     {incident.StepRequest{Add: 1, Times: 1.02}, 4},
+		"a third more, and headroom":      {incident.StepRequest{Add: 1, Times: 1.33}, 5},
+		"at most double":                  {incident.StepRequest{Add: 1, Times: 40}, 6},
+		"at least what the playbook adds": {incident.StepRequest{Add: 2, Times: 1.02}, 5},
+		"beyond any number":               {incident.StepRequest{Add: 1, Times: math.MaxFloat64}, 6},
+		"one less than is asked":          {incident.StepRequest{Add: 1, Times: 1.33, Asked: 6}, 6},
+		"one more than is asked":          {incident.StepRequest{Add: 1, Times: 1.33, Asked: 4}, 4},
+		"no longer known":                 {incident.StepRequest{Add: 1, Asked: 5}, 5},
+		"two less than is asked":          {incident.StepRequest{Add: 1, Times: 1.01, Asked: 6}, 4},
+		"what is asked is there by now":   {incident.StepRequest{Add: 1, Times: 1.01, Asked: 3}, 4},
+		"a smaller choice of a person":    {incident.StepRequest{Add: 1, Times: 2, Chosen: 4}, 4},
+	} {
+		if to, _, err := addReplicas(3, tt.req, live.Limits{Min: 1, Max: 20}); err != nil || to != tt.want {
+			t.Errorf("%s: %d, %v, want %d", name, to, err, tt.want)
+		}
+	}
+	to, g, err := addReplicas(3, incident.StepRequest{Add: 1, Times: 2}, live.Limits{Min: 1, Max: 20, Step: 2})
+	if err != nil || to != 5 || g.Verdict != incident.GuardShrink {
+		t.Errorf("with max_step 2: %d, %+v, %v", to, g, err)
+	}
+	more := incident.StepRequest{Add: 1, Times: 2, Chosen: 7}
+	if _, _, err := addReplicas(3, more, live.Limits{Min: 1, Max: 20}); !refused(err) {
+		t.Error("a person chose more than is proposed")
+	}
+}

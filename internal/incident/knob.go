@@ -47,10 +47,14 @@ func replicasKnob() Knob {
 		Kind: StepReplicas, Adds: true, Raises: true, RollsOut: true,
 		Does: "Adds replicas.",
 		Title: func(r StepRequest) string {
-			if r.Add == 1 {
-				return "Add 1 replica"
+			least := ""
+			if r.Times > 0 {
+				least = "at least "
 			}
-			return fmt.Sprintf("Add %d replicas", r.Add)
+			if r.Add == 1 {
+				return "Add " + least + "1 replica"
+			}
+			return fmt.Sprintf("Add %s%d replicas", least, r.Add)
 		},
 		Doing: func(StepRequest) string { return "adding replicas" },
 		Verb: func(s Step) string {

@@ -56,6 +56,30 @@ func (n Narrowing) Chosen() int64 {
 	return v
 }
 
+// AskedValue is the value of the step of a kind that people are asked about, as the bot proposed it; 0 when there is
+// none.
+func (i Incident) AskedValue(kind StepKind) int64 {
+	if i.Plan == nil {
+		return 0
+	}
+	n := slices.IndexFunc(i.Plan.Steps, func(s Step) bool { return s.Kind == kind && s.State == StepProposed })
+	if n < 0 {
+		return 0
+	}
+	return i.OfferedValue(i.Plan.Steps[n])
+}
+
+// OfferedValue is the value that the bot itself proposed for a step, where a person may have chosen a smaller change; 0
+// when it is no whole number.
+func (i Incident) OfferedValue(s Step) int64 {
+	to := s.To
+	if n, is := i.Narrowing(s.Kind); is && n.Holds(s) {
+		to = n.Instead
+	}
+	v, _ := to.whole()
+	return v
+}
+
 // Narrowable says between which values a person may choose one for a step instead of its own: more than From (or less,
 // for a step that lowers), at most as far as To. ok is false when there is nothing between.
 func (i Incident) Narrowable(s Step) (from, to int64, ok bool) {

@@ -61,6 +61,12 @@ type StepRequest struct {
 	Factor float64 `json:"factor,omitempty"`
 	// Add is added to the present value (replicas); 0 when Factor is used.
 	Add int64 `json:"add,omitempty"`
+	// Times is how many times the present value the load needs, where that was measured; 0: it was not. The step adds at
+	// least Add and at most doubles the value.
+	Times float64 `json:"times,omitempty"`
+	// Asked is the value that people are asked about already, or have approved; 0 when there is none. It stays while what
+	// Times leads to is at most one away: an estimate that wavers must not replace a question that someone reads.
+	Asked int64 `json:"-"`
 	// Chosen is the value that a person chose, a smaller change than Factor or Add lead to; 0 when nobody did.
 	Chosen int64  `json:"-"`
 	Why    string `json:"why,omitempty"`

@@ -15,6 +15,7 @@ const (
 	SignalPreemptions  = "preemption_rate"
 	SignalPromptTokens = "prompt_tokens_rate" //nolint:gosec // the tokens of a prompt
 	SignalPromptLength = "prompt_len_p95"
+	SignalGenerated    = "generation_tokens_rate"
 )
 
 // NamedSignals are the signals that Go asks for by name, with their units.
@@ -23,6 +24,6 @@ func NamedSignals() map[string]Unit {
 		SignalWaiting: UnitCount, SignalRunning: UnitCount, SignalEngineAge: UnitSeconds,
 		SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds,
 		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
-		SignalPromptLength: UnitTokens,
+		SignalPromptLength: UnitTokens, SignalGenerated: UnitPerSecond,
 	}
 }

@@ -66,13 +66,15 @@ const (
 // Verdict is the outcome of a verification.
 type Verdict string
 
-// The verdicts. Only Recovered lets an incident end by itself; Worse needs two readings in a row; Inconclusive is what
-// missing data and too little traffic give.
+// The verdicts. Only Recovered lets an incident end by itself; Worse and NotEnough need two readings in a row.
+// NotEnough is added capacity that does work while the pool lacks more; Inconclusive is what missing data and too
+// little traffic give.
 const (
 	VerdictRecovered    Verdict = "recovered"
 	VerdictImproved     Verdict = "improved"
 	VerdictUnchanged    Verdict = "unchanged"
 	VerdictWorse        Verdict = "worse"
+	VerdictNotEnough    Verdict = "not_enough"
 	VerdictInconclusive Verdict = "inconclusive"
 )
 

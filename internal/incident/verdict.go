@@ -27,6 +27,8 @@ const (
 	FoundBetter Finding = "better"
 	// FoundMixed: some got better and some worse.
 	FoundMixed Finding = "mixed"
+	// FoundNotEnough: the pool does more than before, and still lacks what the step added.
+	FoundNotEnough Finding = "not_enough"
 	// FoundUnchanged: every signal has values and none moved noticeably; FoundUnseen: none of those that have values did.
 	FoundUnchanged Finding = "unchanged"
 	FoundUnseen    Finding = "unseen"
@@ -114,6 +116,33 @@ func VerdictOf(before, after map[string]Reading, signals []string, healthy Truth
 		Finding: found,
 		Moves:   slices.Concat(moves[MovedWorse], moves[MovedBetter], moves[MovedNot], moves[MovedUnknown]),
 	}
+}
+
+// NotEnough says whether what looks like no help is too little of it: a step has added capacity, the pool does
+// noticeably more work than before, and the diagnosis still asks for such a step (wanted). The readings from before are
+// no measure of it then: load that rises makes them worse whatever is done, and taking the capacity back would add to
+// that.
+func NotEnough(k StepKind, v Verdict, before, after map[string]Reading, wanted bool) bool {
+	knob, _ := k.Knob()
+	if !knob.Adds || !wanted || v == VerdictRecovered || v == VerdictImproved {
+		return false
+	}
+	more := false
+	for _, name := range []string{SignalGenerated, SignalPromptTokens} {
+		b, a := before[name], after[name]
+		if !b.HasValue() || !a.HasValue() {
+			continue
+		}
+		a.Direction, a.Threshold = LowerIsWorse, nil
+		switch moved(b, a) {
+		case MovedBetter:
+			more = true
+		case MovedWorse:
+			return false
+		case MovedNot, MovedUnknown:
+		}
+	}
+	return more
 }
 
 // find weighs how many signals moved which way.

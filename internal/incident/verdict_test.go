@@ -129,3 +129,43 @@ func TestReadingsSpeakPlainly(t *testing.T) {
 		}
 	}
 }
+
+// Added capacity that does work isn't taken for useless because the load rose meanwhile. All else is judged as it is.
+func TestNotEnough(t *testing.T) {
+	t.Parallel()
+	rates := func(generated, prompts float64) map[string]Reading {
+		return map[string]Reading{
+			SignalGenerated:    {Value: new(generated), Direction: LowerIsWorse},
+			SignalPromptTokens: {Value: new(prompts), Direction: Neutral},
+		}
+	}
+	before := rates(4000, 9000)
+	for _, tt := range []struct {
+		name   string
+		kind   StepKind
+		was    Verdict
+		after  map[string]Reading
+		wanted bool
+		want   bool
+	}{
+		{"worse", StepReplicas, VerdictWorse, rates(5200, 9000), true, true},
+		{"unchanged", StepReplicas, VerdictUnchanged, rates(4000, 12000), true, true},
+		{"mixed", StepReplicas, VerdictInconclusive, rates(5200, 12000), true, true},
+		{"nothing more is asked for", StepReplicas, VerdictWorse, rates(5200, 9000), false, false},
+		{"it does no more than before", StepReplicas, VerdictWorse, rates(4200, 9500), true, false},
+		{"it does less of one", StepReplicas, VerdictWorse, rates(5200, 7000), true, false},
+		{"it does less", StepReplicas, VerdictWorse, rates(3000, 7000), true, false},
+		{"work isn't known", StepReplicas, VerdictWorse, nil, true, false},
+		{"one of them is known", StepReplicas, VerdictWorse, map[string]Reading{
+			SignalGenerated: {Value: new(5200.0)}, SignalPromptTokens: {Error: "timeout"},
+		}, true, true},
+		{"a throttle adds nothing", StepThrottle, VerdictWorse, rates(5200, 9000), true, false},
+		{"an argument adds nothing", StepMaxNumBatchedTokens, VerdictWorse, rates(5200, 9000), true, false},
+		{"better", StepReplicas, VerdictImproved, rates(5200, 9000), true, false},
+		{"recovered", StepReplicas, VerdictRecovered, rates(5200, 9000), true, false},
+	} {
+		if got := NotEnough(tt.kind, tt.was, before, tt.after, tt.wanted); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

@@ -189,6 +189,8 @@ func soFar(s incident.Step, a *incident.Active) string {
 		return "checking "
 	case v.Verdict == incident.VerdictImproved, v.Verdict == incident.VerdictRecovered:
 		return "improving after "
+	case v.Verdict == incident.VerdictNotEnough:
+		return "not enough yet after "
 	case v.Verdict == incident.VerdictWorse:
 		return "maybe worse after "
 	}

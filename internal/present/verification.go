@@ -93,6 +93,8 @@ func finding(f incident.Finding) string {
 		return "no metric improved"
 	case incident.FoundBetter:
 		return "better, but not within limits yet"
+	case incident.FoundNotEnough:
+		return "the new capacity is in use, and the pool still needs more"
 	case incident.FoundMixed:
 		return "some metrics improved, some got worse"
 	case incident.FoundUnchanged:

@@ -305,8 +305,11 @@ func ofObstacle(n incident.Note) string {
 
 // Verdict is what the check after a change found, as a heading.
 func Verdict(v incident.Verdict) string {
-	if v == incident.VerdictRecovered {
+	switch v { //nolint:exhaustive // the others are their own words
+	case incident.VerdictRecovered:
 		return "Fixed"
+	case incident.VerdictNotEnough:
+		return "Not enough yet"
 	}
 	return Capital(string(v))
 }

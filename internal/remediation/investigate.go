@@ -148,6 +148,11 @@ func (f Investigation) sameCause(inc incident.Incident) bool {
 	return inc.Diagnosis != nil && f.Result.Diagnosis != nil && f.Result.Diagnosis.Name == inc.Diagnosis.Name
 }
 
+// asks says whether the runbook asks for a step of a kind.
+func (f Investigation) asks(k incident.StepKind) bool {
+	return slices.ContainsFunc(f.Result.Steps, func(r incident.StepRequest) bool { return r.Kind == k })
+}
+
 // partial says whether some of what was asked for could not be read, so that what was not found may be there.
 func (f Investigation) partial() bool {
 	if f.Result.Diagnosis == nil && f.Result.Healthy == incident.Undecided {

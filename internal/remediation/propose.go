@@ -44,6 +44,7 @@ func (i *Investigator) propose(
 func (i *Investigator) proposeChosen(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, found Investigation,
 ) (s incident.Step, why incident.Reason, err error) {
+	req.Asked = inc.AskedValue(req.Kind)
 	n, chosen := inc.Narrowing(req.Kind)
 	if !chosen || !found.sameCause(inc) {
 		s, err = i.propose(ctx, pool, inc, req, found)

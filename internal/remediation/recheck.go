@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -101,7 +100,7 @@ func dropped(inc incident.Incident, s incident.Step, found Investigation) incide
 	switch {
 	case found.Result.Healthy == incident.True:
 		return incident.Reason{Kind: incident.ReasonHealthy}
-	case slices.ContainsFunc(found.Result.Steps, func(r incident.StepRequest) bool { return r.Kind == s.Kind }):
+	case found.asks(s.Kind):
 		return incident.Reason{}
 	case !found.sameCause(inc):
 		return found.otherDiagnosis()
@@ -126,6 +125,7 @@ func (e *Engine) replaced(
 		if req.Kind != s.Kind {
 			continue
 		}
+		req.Asked = t.inc.OfferedValue(s)
 		if n, chosen := t.inc.Narrowing(s.Kind); chosen && n.Holds(s) {
 			req.Chosen = n.Chosen()
 		}

@@ -18,6 +18,7 @@ type finding struct {
 	steps     []incident.StepRequest
 	healthy   incident.Truth
 	ttft      *float64
+	generated *float64
 	cluster   incident.Cluster
 	note      string
 	sampled   time.Time
@@ -33,9 +34,21 @@ func well() finding { return finding{healthy: incident.True, ttft: new(0.2)} }
 func blind() finding { return finding{healthy: incident.Undecided, note: "The readings are missing."} }
 
 func (f finding) readings() map[string]incident.Reading {
-	return map[string]incident.Reading{"ttft": {
+	out := map[string]incident.Reading{"ttft": {
 		Signal: "ttft", Value: f.ttft, Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Threshold: new(1.0),
 	}}
+	if f.generated != nil {
+		out[incident.SignalGenerated] = incident.Reading{
+			Signal: incident.SignalGenerated, Value: f.generated, Unit: incident.UnitPerSecond,
+		}
+	}
+	return out
+}
+
+// doing is a finding while the pool generates so many tokens a second.
+func (f finding) doing(generated float64) finding {
+	f.generated = &generated
+	return f
 }
 
 func addReplica() incident.StepRequest {

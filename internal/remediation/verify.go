@@ -101,6 +101,9 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	v := incident.Verification{Before: act.Before, After: read.Readings, At: read.At, SampledAt: read.SampledAt}
 	var shown incident.Comparison
 	v.Verdict, shown = incident.VerdictOf(act.Before, read.Readings, signals, found.Result.Healthy)
+	if incident.NotEnough(s.Kind, v.Verdict, act.Before, read.Readings, found.asks(s.Kind)) {
+		v.Verdict, shown.Finding = incident.VerdictNotEnough, incident.FoundNotEnough
+	}
 	v.Comparison = &shown
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {
@@ -108,10 +111,11 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 		v.Verdict, shown.NoEffect, ev.Final = incident.VerdictInconclusive, incident.NoEffectDryRun, true
 	case act.SettleUntil.IsZero():
 		v.Verdict, shown.NoEffect, ev.Final = incident.VerdictWorse, notInEffect(s.Kind), true
-	case v.Verdict == incident.VerdictWorse && v.Repeats(last):
+	case confirmed(v.Verdict) && v.Repeats(last):
 		return e.retryLater(ctx, t, e.cfg.Timing.VerifyEvery)
 	default:
-		ev.Final = isFinal(v.Verdict, act.WorseInRow, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
+		again := last != nil && last.Verdict == v.Verdict
+		ev.Final = isFinal(v.Verdict, again, t.now.Sub(act.Since) >= e.cfg.Timing.VerifyFor)
 	}
 	if is == valueUnread && v.Verdict != incident.VerdictRecovered {
 		// Set back meanwhile, it is not the change that did not help. For ever nobody waits: an undo checks the value once
@@ -132,19 +136,18 @@ func notInEffect(k incident.StepKind) incident.NoEffect {
 	return incident.NoEffectNotApplied
 }
 
-// isFinal says whether a verdict stands: recovery at once, worse when it is the second reading in a row, anything else
-// when time is up.
-func isFinal(v incident.Verdict, worseBefore int, timeUp bool) bool {
-	switch v {
-	case incident.VerdictRecovered:
-		return true
-	case incident.VerdictWorse:
-		return worseBefore >= 1
-	case incident.VerdictImproved, incident.VerdictUnchanged, incident.VerdictInconclusive:
-		return timeUp
-	default:
-		return timeUp
+// isFinal says whether a verdict stands: recovery at once, what has to be confirmed when it is the second reading in a
+// row, anything else when time is up.
+func isFinal(v incident.Verdict, again, timeUp bool) bool {
+	if confirmed(v) {
+		return again
 	}
+	return v == incident.VerdictRecovered || timeUp
+}
+
+// confirmed says whether a verdict is believed only when two readings in a row give it.
+func confirmed(v incident.Verdict) bool {
+	return v == incident.VerdictWorse || v == incident.VerdictNotEnough
 }
 
 // valueState is what became of a value that the bot has set.

@@ -80,6 +80,48 @@ func TestTheVerdictFollowsFromTheReadings(t *testing.T) {
 	}
 }
 
+// Load that rises makes the readings worse whatever was added. Capacity that is in use is kept then, and more proposed;
+// what adds nothing, or isn't asked for any more, is offered to be taken back as ever.
+func TestCapacityThatIsInUseIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		step   incident.StepRequest
+		before float64
+		after  finding
+		want   incident.Verdict
+	}{
+		"more work, and still too little": {
+			addReplica(), 1000, sick(8, addReplica()).doing(1400), incident.VerdictNotEnough,
+		},
+		"no more work than before":  {addReplica(), 1000, sick(8, addReplica()).doing(1050), incident.VerdictWorse},
+		"another step is asked for": {addReplica(), 1000, sick(8, throttle()).doing(1400), incident.VerdictWorse},
+		"a throttle":                {throttle(), 1000, sick(8, throttle()).doing(1400), incident.VerdictWorse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, []incident.Pool{llama()})
+			inc := settled(b, sick(5, tt.step).doing(tt.before))
+			b.sight.see(tt.after)
+			b.skip(time.Second)
+			b.sweep()
+			if got := b.read(inc.ID); got.State != incident.StateVerifying {
+				t.Fatalf("state %s after one reading", got.State)
+			}
+			b.skip(30 * time.Second)
+			b.sweep()
+			got := b.read(inc.ID)
+			i := slices.IndexFunc(got.Plan.Steps, func(s incident.Step) bool { return s.Verification != nil })
+			if i < 0 || got.Plan.Steps[i].Verification.Verdict != tt.want {
+				t.Fatalf("state %s, steps %+v", got.State, got.Plan.Steps)
+			}
+			if kept := tt.want == incident.VerdictNotEnough; got.State != incident.StateDeciding ||
+				kept != (got.UndoOffered == "") {
+				t.Errorf("state %s, undo of %q offered", got.State, got.UndoOffered)
+			}
+		})
+	}
+}
+
 func TestOneWorseReadingIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()}, undoing)

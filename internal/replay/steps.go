@@ -160,6 +160,9 @@ func (w worker) work(r incident.StepRequest, then incident.Step) *Step {
 		out.Refused = refused
 		return out
 	}
+	if n, err := live.Whole(then.To); err == nil && r.Times > 0 {
+		r.Asked = n // an estimate that differs by one is the same question
+	}
 	to, open, err := w.adjust(r, *then.Worked)
 	switch {
 	case open != "":

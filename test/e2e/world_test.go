@@ -169,7 +169,7 @@ pools:
     matchers: {namespace: %s, model_name: %s}
     workload: {apiVersion: apps/v1, kind: Deployment, namespace: %s, name: %s, container: vllm}
     knobs:
-      replicas: {min: 2, max: 8}
+      replicas: {min: 2, max: 8, max_step: 1}
       max_num_batched_tokens: {min: 2048, max: 16384}
       throttle:
         {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests,

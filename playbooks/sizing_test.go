@@ -1,0 +1,50 @@
+package playbooks_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// A step that is sized by a signal asks for what was measured exactly, and says so; else it adds what it says alone.
+func TestAStepIsSizedByWhatTheLoadNeeds(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	exact := func(v float64) incident.Reading { return incident.Reading{Value: &v} }
+	bound := exact(1.8)
+	bound.Bound = incident.AtLeast
+	for name, tt := range map[string]struct {
+		demand incident.Reading
+		times  float64
+		why    string
+	}{
+		"more than runs":      {exact(1.8), 1.8, "Sized by Demand: 180%."},
+		"nothing waits":       {exact(1), 0, ""},
+		"only a bound":        {bound, 0, ""},
+		"no data":             {incident.Reading{}, 0, ""},
+		"could not be read":   {incident.Reading{Error: "timeout"}, 0, ""},
+		"a value and a doubt": {incident.Reading{Value: bound.Value, Error: "timeout"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ev := readings(with(map[string]float64{
+				"queue_time_p95": 9, "waiting_mean": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 12,
+			}))
+			ev.Readings["demand"] = tt.demand
+			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMQueueBacklog"), Pool: chat(), Evidence: ev})
+			for _, s := range got.Steps {
+				if s.Kind != incident.StepReplicas {
+					continue
+				}
+				if s.Add != 1 || s.Times != tt.times || tt.why == "" == strings.Contains(s.Why, "Sized") ||
+					!strings.HasSuffix(s.Why, tt.why) {
+					t.Errorf("%s asks for %+v", nameOf(got.Diagnosis), s)
+				}
+				return
+			}
+			t.Fatalf("%s adds no replicas: %+v", nameOf(got.Diagnosis), got.Steps)
+		})
+	}
+}
