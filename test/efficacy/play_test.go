@@ -86,8 +86,14 @@ func TestAPersonDeletesThePodThatTheBotNames(t *testing.T) {
 	st, s := stage(t), script(t, "sick-gpu")
 	for _, hand := range []string{efficacy.Instant, efficacy.Human} {
 		got := st.Play(t, s, 1, hand)
-		if len(got.Steps) != 1 || got.Steps[0].Deleted != "llama-70b-0" || got.Steps[0].Effect != efficacy.Helped {
-			t.Errorf("%s: steps %+v, want the one sick pod deleted, which helps", hand, got.Steps)
+		var deleted []efficacy.Step
+		for _, s := range got.Steps {
+			if s.Deleted != "" {
+				deleted = append(deleted, s)
+			}
+		}
+		if len(deleted) != 1 || deleted[0].Deleted != "llama-70b-0" || deleted[0].Effect == efficacy.Harmful {
+			t.Errorf("%s: steps %+v, want the one sick pod deleted", hand, got.Steps)
 		}
 		if got.Violation > 25 {
 			t.Errorf("%s: %+v, want it cured", hand, got.Measure)

@@ -40,7 +40,7 @@ func TestAGoodChangeHealsTheMetrics(t *testing.T) {
 		"high-ttft":     {replicas(3), throttle(128)},
 		"queue-backlog": {replicas(4), throttle(90)},
 		"swapping":      {replicas(3), throttle(110)},
-		"cache-full":    {replicas(3), throttle(350)},
+		"cache-full":    {replicas(3), throttle(120)},
 		"abort-spike":   {replicas(4), throttle(90)},
 	}
 	for scenario, remedies := range cures {

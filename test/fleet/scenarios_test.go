@@ -104,7 +104,7 @@ func stories() map[string]story {
 		},
 		"cache-full": {
 			bounds: []bound{{kvLow, .95, 1}, {preempt, ever, 1}, {waiting, 50, none}},
-			alerts: []string{"vLLMGPUCacheFull", "vLLMHighTTFT", "vLLMQueueBacklog"},
+			alerts: []string{"vLLMGPUCacheFull", "vLLMHighTPOT", "vLLMHighTTFT", "vLLMQueueBacklog"},
 		},
 		"abort-spike": {
 			bounds: []bound{

@@ -102,6 +102,7 @@ func spelling(variant string) *strings.Replacer {
 	return strings.NewReplacer(
 		`engine="0", `, "",
 		"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc",
+		"vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds",
 		"Expect queueing or preemption soon.", "Expect queueing or swapping soon.",
 		"Preemptions on 10.0.0.1:8000: the KV cache is full", "vLLM is swapping or preempting requests on 10.0.0.1:8000",
 		"About 20 preemptions in 5 minutes with KV cache usage above 95%. The V1 engine doesn''t swap: it preempts requests "+
