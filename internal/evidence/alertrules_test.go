@@ -82,7 +82,7 @@ func TestAlertRulesAgainstARealPrometheus(t *testing.T) {
 	t.Run("the rules that concern vLLM", func(t *testing.T) {
 		t.Parallel()
 		rules, err := c.AlertRules(t.Context())
-		if err != nil || len(rules) != 7+9+7 {
+		if err != nil || len(rules) != 8+9+7 {
 			t.Fatalf("%d rules, %v", len(rules), err)
 		}
 		i := slices.IndexFunc(rules, func(r prometheus.AlertRule) bool { return r.Name == "Percent" })
