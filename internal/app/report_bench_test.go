@@ -146,8 +146,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// Ten times the incidents take hardly more memory than the program did before: what is kept of each is a few numbers. To
-// hold them all would take ten times as much.
+// Ten times the incidents take hardly more memory beyond what there was before: what is kept of each is a few numbers.
+// To hold them all would take ten times as much.
 func TestAReportDoesNotHoldItsIncidents(t *testing.T) {
 	peak := func(incidents int) uint64 {
 		url, p := quarter(t, incidents)

@@ -15,9 +15,9 @@ import (
 const openedPage = 50
 
 // EachOpened calls visit with each incident that was opened in a period, the oldest first, with its journal and when
-// its message was posted for people; zero: it was not, or is not known. Drills are left out, and so is the evidence. It
-// holds a few incidents in memory at a time, and reads them one after the other: what is committed meanwhile may be seen
-// or not. The ids are those of incidents that cannot be read; visit gets the others. An error of visit ends it.
+// its message was posted for people; zero: it was not, or is not known. Drills are left out, and so is the evidence.
+// It holds a few incidents in memory at a time, and reads them one after the other: what is committed meanwhile may be
+// seen or not. The ids are those of incidents that cannot be read; visit gets the others. An error of visit ends it.
 func (s *Store) EachOpened(ctx context.Context, o incident.Opened,
 	visit func(inc incident.Incident, posted time.Time) error,
 ) (unreadable []string, err error) {
@@ -81,7 +81,8 @@ func (s *Store) openedAfter(ctx context.Context, o incident.Opened, after opened
 
 // OpenAt counts the incidents that were opened before a period and still open when it began.
 func (s *Store) OpenAt(ctx context.Context, o incident.Opened) (int, error) {
-	query := `SELECT COUNT(*) FROM incidents WHERE exercise = '' AND opened_at < ? AND (state <> 'closed' OR closed_at >= ?)`
+	query := `SELECT COUNT(*) FROM incidents
+		WHERE exercise = '' AND opened_at < ? AND (state <> 'closed' OR closed_at >= ?)`
 	args := []any{nanos(o.Since), nanos(o.Since)}
 	if !o.AllPools {
 		query += ` AND pool = ?`

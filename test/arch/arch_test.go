@@ -66,17 +66,21 @@ var inside = map[string][]string{
 	"internal/sandbox/alertmanager": {},
 	"internal/sandbox/gateway":      {"internal/sandbox/kubeapi"},
 	"internal/sandbox": {
-		"deploy/kubernetes", "deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident", "internal/present",
-		"internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/gateway", "internal/sandbox/kubeapi",
-		"internal/sandbox/workloads",
-		"playbooks", "playbooks/catalog", "test/fakeslack", "test/fleet",
+		"deploy/kubernetes", "deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident",
+		"internal/present", "internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/gateway",
+		"internal/sandbox/kubeapi", "internal/sandbox/workloads", "playbooks", "playbooks/catalog", "test/fakeslack",
+		"test/fleet",
 	},
-	"internal/replay":            {"actions/live", "internal/incident", "internal/policy", "internal/present", "playbooks"},
+	"internal/replay": {
+		"actions/live", "internal/incident", "internal/policy", "internal/present", "playbooks",
+	},
 	"internal/store":             {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
 	"internal/web":               {"internal/incident", "internal/access", "internal/present", "internal/report"},
 	"internal/report":            {"internal/incident", "internal/present"},
 	"internal/report/reporttest": {"internal/incident"},
-	"internal/remediation":       {"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks"},
+	"internal/remediation": {
+		"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks",
+	},
 	"internal/config": {
 		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
 		"internal/redact", "internal/schedule", "internal/strictyaml",

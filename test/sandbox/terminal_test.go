@@ -41,7 +41,7 @@ func inTerminal(t *testing.T, args ...string) *running {
 func TestATerminalShowsWhoseTurnItIs(t *testing.T) {
 	t.Parallel()
 	r := inTerminal(t)
-	r.says("] Your turn. The bot asks: throttle 184 → 129, or scale 2 → 3?\x1b[0m")
+	r.says("] Your turn. The bot asks: throttle 184 → 129, or scale 2 → 4?\x1b[0m")
 	r.types("approve")
 	r.says("Slack, only visible to Alice: Approved.")
 	r.says("Bot: Applied: Throttle")
