@@ -1,4 +1,4 @@
-.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy stores lint fmt build tools fuzz bench clean gallery
+.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy efficacy stores lint fmt build tools fuzz bench clean gallery
 
 RELEASE ?= dev
 
@@ -70,6 +70,10 @@ gallery: ## take the pictures of docs/slack.md and docs/pages.md again, after a 
 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy
+
+efficacy: ## what the bot is worth: 22 scripts with 20 seeds in a simulated fleet, under five hands; writes docs/efficacy.md; an hour of two cores
+	@TMPDIR=$$([ -w /dev/shm ] && echo /dev/shm || echo /tmp) GOGC=400 CGO_ENABLED=0 nice -n 10 go test -trimpath -vet=off -count 1 \
+	-timeout 6h -tags efficacy -run TestEfficacy ./test/efficacy -seeds $(or $(SEEDS),20) -write
 
 stores: ## whether VictoriaMetrics and Thanos give the same diagnoses as Prometheus; builds both the first time
 	@scripts/tools.sh prom && stores=$$(scripts/stores.sh) && VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) VLLM_MEDIC_STORES=$$stores \

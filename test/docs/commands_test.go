@@ -25,11 +25,13 @@ func elsewhere() map[string]string {
 		"make lint":                       ".ci/run runs it",
 		"make accuracy":                   "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 
-		"go test ./...":        "make test runs every package of it",
-		"make stores":          "it builds two stores for minutes; what it measured stands beside it",
-		"make tools":           "make test builds what is missing of them",
-		"make fuzz":            ".ci/run runs its script, for a shorter time",
-		"make test-under-load": "it is the end-to-end tests of make test, five times, beside stress-ng",
+		"go test ./...":         "make test runs every package of it",
+		"make efficacy":         "it computes for an hour; the tests of test/efficacy play some of it",
+		"make efficacy SEEDS=2": "the same, for minutes",
+		"make stores":           "it builds two stores for minutes; what it measured stands beside it",
+		"make tools":            "make test builds what is missing of them",
+		"make fuzz":             ".ci/run runs its script, for a shorter time",
+		"make test-under-load":  "it is the end-to-end tests of make test, five times, beside stress-ng",
 	}
 }
 
