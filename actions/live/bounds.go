@@ -162,10 +162,11 @@ const headroom = 1.25
 // gathered, too. What is asked about already stays while the estimate wavers by one.
 func needed(now int64, req incident.StepRequest) int64 {
 	out := now + req.Add
-	if most := 2 * float64(now); req.Times > 0 {
-		out = max(out, int64(math.Ceil(min(float64(now)*req.Times*headroom, most))))
+	most := max(2*now, out)
+	if req.Times > 0 {
+		out = max(out, int64(math.Ceil(min(float64(now)*req.Times*headroom, float64(most)))))
 	}
-	if req.Asked > now && max(out-req.Asked, req.Asked-out) <= 1 {
+	if req.Asked > now && req.Asked <= most && max(out-req.Asked, req.Asked-out) <= 1 {
 		return req.Asked
 	}
 	return out

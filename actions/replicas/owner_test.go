@@ -76,6 +76,7 @@ func TestAStepGoesAsFarAsTheLoadNeeds(t *testing.T) {
 		"no longer known":                 {incident.StepRequest{Add: 1, Asked: 5}, 5},
 		"two less than is asked":          {incident.StepRequest{Add: 1, Times: 1.01, Asked: 6}, 4},
 		"what is asked is there by now":   {incident.StepRequest{Add: 1, Times: 1.01, Asked: 3}, 4},
+		"more than double is asked":       {incident.StepRequest{Add: 1, Times: 2, Asked: 7}, 6},
 		"a smaller choice of a person":    {incident.StepRequest{Add: 1, Times: 2, Chosen: 4}, 4},
 	} {
 		if to, _, err := addReplicas(3, tt.req, live.Limits{Min: 1, Max: 20}); err != nil || to != tt.want {
