@@ -41,7 +41,7 @@ test test-%: export GOGC ?= 400
 
 test: ## everything but lint and long fuzzing; installs what it needs on Debian as root, builds the tools the first time
 	@scripts/prepare.sh
-	@scripts/tools.sh prom kube kwok crds slack tests
+	@scripts/tools.sh prom kube kwok helm crds slack tests
 	@begin=$$(date +%s); code=0; \
 	$(MAKE) --no-print-directory -k -j2 test-loops test-units || code=1; \
 	$(MAKE) --no-print-directory -k -j2 test-plain test-arithmetic || code=1; \

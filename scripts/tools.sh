@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds everything that the tests run beside our own code, once, into a folder outside the tree.
 #
-#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, crds, slack (all when none is named);
+#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, helm, crds, slack (all when none is named);
 #                              says first what that is and how long it takes, and nothing when all is there
 #                              with "tests" it also says how long compiling the tests takes, the first time
 #   scripts/tools.sh --compiled  notes that this was done
@@ -9,9 +9,9 @@
 #   scripts/tools.sh --env     prints "export VLLM_MEDIC_TOOLS=..." for eval
 #   scripts/tools.sh --prune   removes the folders that other versions of the tools left
 #
-# The folder is named after a hash of everything that goes into it, so a changed pin makes a new one. Each file is built
-# aside and renamed: an interrupted run leaves nothing half-built, and goes on where it was. VLLM_MEDIC_CACHE moves the
-# folder.
+# The folder is named after a hash of everything that goes into it, so a changed pin makes a new one. A program whose own
+# module and flags are those of an older folder is linked from there and not built again. Each file is built aside and
+# renamed: an interrupted run leaves nothing half-built, and goes on where it was. VLLM_MEDIC_CACHE moves the folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,6 +34,30 @@ todo() {
   return 1
 }
 
+# kept NAME RECIPE: the program in another folder that was built in the same way; nothing when there is none.
+kept() {
+  local stamp
+  for stamp in "$cache"/tools-*/stamp/"$1"; do
+    if [ -s "$stamp" ] && [ "$(cat "$stamp")" = "$2" ] && [ -x "${stamp%/stamp/*}/bin/$1" ]; then
+      echo "${stamp%/stamp/*}/bin/$1"
+      return
+    fi
+  done
+}
+
+# reuse NAME RECIPE: links the program that another folder has; false when none has it.
+links=0
+reuse() {
+  local from
+  [ ! -s "$out/bin/$1" ] || return 0
+  from=$(kept "$1" "$2")
+  [ -n "$from" ] || return 1
+  links=$((links + 1))
+  [ -z "$plan" ] || return 0
+  ln -f "$from" "$out/bin/$1"
+  echo "$2" >"$out/stamp/$1"
+}
+
 # --- recipes: what decides over the content of the folder, and so its name
 
 # Without C, as our own program is built: what these have in common with it is compiled once.
@@ -44,13 +68,16 @@ version() { awk -v path="$2" '$1 == path && $2 ~ /^v/ { print $2; exit }' "tools
 
 # build MODULE NAME PACKAGE [flags of go build]: one program of tools/MODULE.
 build() {
-  local module=$1 name=$2 package=$3 start=$SECONDS
+  local module=$1 name=$2 package=$3 start=$SECONDS recipe
   shift 3
+  recipe=$({ go env GOVERSION GOOS GOARCH; echo "$package" "$@"; cat tools/"$module"/go.mod tools/"$module"/go.sum; } | sha256sum)
+  ! reuse "$name" "$recipe" || return 0
   todo "$name" "$out/bin/$name" "${takes[$name]:-60}" || return 0
   if ! (cd "tools/$module" && GOWORK=off go build -mod=readonly -trimpath "$@" -o "$out/bin/.$name.new" "$package") 2>"$out/log/$name" 9>&-; then
     { echo "cannot build $name:"; tail -30 "$out/log/$name"; } >&2
     return 1
   fi
+  echo "$recipe" >"$out/stamp/$name"
   mv "$out/bin/.$name.new" "$out/bin/$name"
   echo "built $name in $((SECONDS - start)) s"
 }
@@ -110,10 +137,17 @@ set_kwok() {
     $s/pod/fast/pod-{complete,delete,ready}.yaml $s/node/fast/node-initialize.yaml $s/node/heartbeat/node-heartbeat.yaml
 }
 
+set_helm() { build helm helm helm.sh/helm/v4/cmd/helm -ldflags "$strip"; }
+
 set_crds() {
   copy crds github.com/kedacore/keda/v2 crds/scaledobjects.yaml config/crd/bases/keda.sh_scaledobjects.yaml
   copy crds github.com/envoyproxy/gateway crds/backendtrafficpolicies.yaml \
     charts/gateway-helm/charts/crds/crds/generated/gateway.envoyproxy.io_backendtrafficpolicies.yaml
+  local kind
+  for kind in podmonitors servicemonitors prometheusrules alertmanagerconfigs; do
+    copy crds github.com/prometheus-operator/prometheus-operator "crds/$kind.yaml" \
+      "example/prometheus-operator-crd/monitoring.coreos.com_$kind.yaml"
+  done
 }
 
 # --- end of the recipes
@@ -124,6 +158,13 @@ set_slack() {
   name=slacksdk-$(sha256sum <$sdk/package-lock.json | cut -c1-12)
   todo "Slack's SDKs" "$out/$name/node_modules/.package-lock.json" 20 || return 0
   rm -rf "$out/$name.new"
+  local old
+  for old in "$cache"/tools-*/"$name"; do
+    [ -s "$old/node_modules/.package-lock.json" ] || continue
+    cp -al "$old" "$out/$name.new"
+    mv "$out/$name.new" "$out/$name"
+    return
+  done
   mkdir "$out/$name.new"
   cp $sdk/package.json $sdk/package-lock.json $sdk/.npmrc "$out/$name.new"
   if ! (cd "$out/$name.new" && npm ci --ignore-scripts --no-audit --no-fund) >"$out/log/slack" 2>&1 9>&-; then
@@ -146,24 +187,26 @@ case "${1:-}" in
 --env) printf 'export VLLM_MEDIC_TOOLS=%q\n' "$out"; exit 0 ;;
 --prune) find "$cache" -mindepth 1 -maxdepth 1 -name 'tools-*' ! -name "tools-$key" -exec rm -rf {} +; exit 0 ;;
 esac
-[ $# -gt 0 ] || set -- lint prom kube kwok crds slack
+[ $# -gt 0 ] || set -- lint prom kube kwok helm crds slack
 for s in "$@"; do
-  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|prom|kube|kwok|crds|slack|tests...]" >&2; exit 2; }
+  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|prom|kube|kwok|helm|crds|slack|tests...]" >&2; exit 2; }
 done
 
 # About how many seconds each takes after those before it, on two cores that have nothing else to do.
 declare -A takes=(
   [golangci-lint]=150 [gofumpt]=5 [goimports]=5 [deadcode]=5 [promtool]=150 [prometheus]=60 [alertmanager]=60 [amtool]=10
-  [etcd]=40 [kube-apiserver]=180 [kube-controller-manager]=90 [kwok]=90
+  [etcd]=40 [kube-apiserver]=180 [kube-controller-manager]=90 [kwok]=90 [helm]=60
 )
 plan=yes
 for s in "$@"; do "set_$s"; done
-[ ${#planned[@]} -gt 0 ] || exit 0
+[ $((${#planned[@]} + links)) -gt 0 ] || exit 0
 plan=
-printf -v list '%s, ' "${planned[@]}"
-echo "to be built once, in about $(((seconds + 59) / 60)) min on two free cores: ${list%, }"
+if [ ${#planned[@]} -gt 0 ]; then
+  printf -v list '%s, ' "${planned[@]}"
+  echo "to be built once, in about $(((seconds + 59) / 60)) min on two free cores: ${list%, }"
+fi
 
-mkdir -p "$out"/{bin,crds,kwok,log}
+mkdir -p "$out"/{bin,crds,kwok,log,stamp}
 exec 9>"$out/.lock"
 flock -n 9 || { echo "waiting for another run that builds them"; flock 9; }
 for s in "$@"; do "set_$s"; done

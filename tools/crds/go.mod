@@ -5,4 +5,5 @@ go 1.26.0
 require (
 	github.com/envoyproxy/gateway v1.9.1
 	github.com/kedacore/keda/v2 v2.21.0
+	github.com/prometheus-operator/prometheus-operator v0.85.0
 )
