@@ -26,7 +26,7 @@ func TestEveryBuiltInPlaybookHasItsRunbook(t *testing.T) {
 		if text, ok := docs.Runbook(name); !ok || len(text) == 0 {
 			t.Errorf("%s: no page for %q", p.Name, p.Doc)
 		}
-		if got := present.RunbookPath(incident.Diagnosis{Playbook: p.Name, Doc: p.Doc}); got != "/playbooks/"+name {
+		if got := present.RunbookPath(incident.Cause{Playbook: p.Name, Doc: p.Doc}); got != "/playbooks/"+name {
 			t.Errorf("%s: the link leads to %s", p.Name, got)
 		}
 	}

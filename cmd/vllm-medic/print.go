@@ -64,7 +64,7 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	}
 	var made []string
 	for _, m := range inc.History {
-		made = append(made, present.Plain(present.Made(m)))
+		made = append(made, present.Plain(present.Made(inc, m)))
 	}
 	printList(w, "changes made", "", made)
 	printHint(w, inc)
@@ -73,13 +73,19 @@ func printIncident(w io.Writer, inc incident.Incident) {
 
 // printDiagnosis says what is wrong, by which numbers, and what would make it worse.
 func printDiagnosis(w io.Writer, inc incident.Incident) {
+	cause := present.CauseOf(inc)
+	if cause.Summary != "" {
+		say(w, "\n  %s\n", cause.Summary)
+	}
+	if cause.Name != "" {
+		say(w, "  (%s)\n", cause.Name)
+	}
 	d := inc.Diagnosis
 	if d == nil {
 		return
 	}
-	say(w, "\n  %s\n", d.Summary)
-	if d.Name != "" {
-		say(w, "  (%s)\n", d.Name)
+	if d.Name != cause.Name {
+		say(w, "\n  last diagnosis: %s\n  (%s)\n", d.Summary, d.Name)
 	}
 	for _, c := range d.Evidence {
 		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
@@ -338,8 +344,8 @@ func printTable(w io.Writer, list []incident.Incident) error {
 	say(tw, "ID\tPOOL\tSTATE\tDIAGNOSIS\tALERTS\tOPENED (UTC)\n")
 	for _, i := range list {
 		what := "-"
-		if i.Diagnosis != nil {
-			what = i.Diagnosis.Name
+		if cause := present.CauseOf(i); cause.Name != "" {
+			what = cause.Name
 		}
 		state := string(i.State)
 		switch {

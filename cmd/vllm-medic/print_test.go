@@ -187,6 +187,27 @@ func TestATerminalShowsOnlyTheEndOfALogAndOnlyOfAFailure(t *testing.T) {
 	}
 }
 
+// What was found once the change had been rolled back is not what the change was made for.
+func TestATerminalNamesWhatTheChangesWereMadeFor(t *testing.T) {
+	t.Parallel()
+	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, time.Unix(0, 0))
+	inc.State = incident.StateClosed
+	inc.Diagnosis = &incident.Diagnosis{Name: "long_outputs", Summary: "Outputs are long."}
+	inc.History = []incident.Made{{
+		Title: "Scale 2 to 3", AppliedAt: time.Unix(60, 0), State: incident.StepUndone, UndoneAt: time.Unix(120, 0),
+		Cause: incident.Cause{Name: "queueing", Summary: "Requests queue."},
+	}}
+	want := "\n\n  Requests queue.\n  (queueing)\n\n  last diagnosis: Outputs are long.\n  (long_outputs)\n"
+	if got := printed(inc); !strings.Contains(got, want) ||
+		!strings.Contains(got, "Scale 2 to 3: applied 00:01 UTC; rolled back 00:02 UTC") {
+		t.Errorf("got\n%s", got)
+	}
+	var b bytes.Buffer
+	if err := printTable(&b, []incident.Incident{inc}); err != nil || !strings.Contains(b.String(), "queueing") {
+		t.Errorf("%v, the table is\n%s", err, b.String())
+	}
+}
+
 func TestATerminalShowsNothingEmpty(t *testing.T) {
 	t.Parallel()
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, time.Unix(0, 0))

@@ -24,11 +24,11 @@ func (a *App) links() web.Links {
 	l := a.opts.Config.Links
 	return web.Links{
 		BaseURL: l.BaseURL, PrometheusURL: l.PrometheusURL, Message: a.messageURL, NameOf: a.nameOf,
-		Runbook: func(d incident.Diagnosis) string {
+		Runbook: func(c incident.Cause) string {
 			if l.DocsURL != "" {
-				return present.RunbookURL(l.DocsURL, "", d)
+				return present.RunbookURL(l.DocsURL, "", c)
 			}
-			return present.RunbookPath(d)
+			return present.RunbookPath(c)
 		},
 	}
 }

@@ -26,6 +26,19 @@ type Diagnosis struct {
 	Doc string `json:"doc,omitempty"`
 }
 
+// Cause is what is kept of a diagnosis when the evidence is not: its names, what it says and where its runbook is.
+type Cause struct {
+	Playbook string `json:"playbook,omitempty"`
+	Name     string `json:"name"`
+	Summary  string `json:"summary,omitempty"`
+	Doc      string `json:"doc,omitempty"`
+}
+
+// Cause is the diagnosis without its evidence.
+func (d Diagnosis) Cause() Cause {
+	return Cause{Playbook: d.Playbook, Name: d.Name, Summary: d.Summary, Doc: d.Doc}
+}
+
 // Never is a change that would make it worse.
 type Never struct {
 	// Change is "raise", "lower", "change" or "restart", and Knob what must not be changed so: "max_num_seqs", "pods".

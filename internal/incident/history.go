@@ -16,6 +16,8 @@ type Made struct {
 	From   Value    `json:"from"`
 	To     Value    `json:"to"`
 	Undo   Value    `json:"undo"`
+	// Cause is what it was made for; empty in what older versions stored.
+	Cause Cause `json:"cause,omitzero"`
 	// DryRun says that nothing was written.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Unsure says that nobody knows whether the write took effect.
@@ -39,6 +41,29 @@ type Made struct {
 	UndoneBy *Actor    `json:"undoneBy,omitempty"`
 }
 
+// Helped says that the change was made, and that the readings after it were better.
+func (m Made) Helped() bool {
+	return !m.DryRun && (m.Verdict == VerdictRecovered || m.Verdict == VerdictImproved)
+}
+
+// Cause is what the incident was about: what the newest change that helped was made for. Without one it is the present
+// diagnosis; but one that asks for nothing comes after what a change was made for, because it was found once the
+// trouble had passed. Empty when nothing was found.
+func (i Incident) Cause() Cause {
+	made := slices.DeleteFunc(slices.Clone(i.History), func(m Made) bool { return m.DryRun || m.Cause.Name == "" })
+	slices.Reverse(made)
+	n := slices.IndexFunc(made, Made.Helped)
+	switch asks := i.Plan != nil && len(i.Plan.Steps) > 0; {
+	case n >= 0:
+		return made[n].Cause
+	case i.Diagnosis != nil && (asks || len(made) == 0):
+		return i.Diagnosis.Cause()
+	case len(made) > 0:
+		return made[0].Cause
+	}
+	return Cause{}
+}
+
 // keepHistory takes what has become of the steps over into the history. A step that leaves the plan stays there as it
 // was last.
 func (a *applier) keepHistory() {
@@ -56,7 +81,7 @@ func (a *applier) keepHistory() {
 			n = len(a.inc.History)
 			a.inc.History = append(a.inc.History, Made{
 				Step: s.ID, Kind: s.Kind, Title: s.Title, Target: s.Target, From: s.From, To: s.To, Undo: s.Undo,
-				DryRun: a.inc.OnlyDryRun(s), Unsure: s.Unsure || unsure, AskedAt: s.AskedAt,
+				DryRun: a.inc.OnlyDryRun(s), Unsure: s.Unsure || unsure, AskedAt: s.AskedAt, Cause: a.proposedFor(s),
 			}.approved(s, a.inc.Decisions))
 		}
 		m := &a.inc.History[n]
@@ -66,6 +91,16 @@ func (a *applier) keepHistory() {
 			m.VerifiedAt, m.Verdict, m.Check = v.At, v.Verdict, v.Comparison
 		}
 	}
+}
+
+// proposedFor is the diagnosis that a step of the present plan is for; empty for the steps of earlier plans.
+func (a *applier) proposedFor(s Step) Cause {
+	p, d := a.inc.Plan, a.inc.Diagnosis
+	if p == nil || d == nil || p.Diagnosis != d.Name ||
+		!slices.ContainsFunc(p.Steps, func(o Step) bool { return o.ID == s.ID }) {
+		return Cause{}
+	}
+	return d.Cause()
 }
 
 // approved says who approved the step, and when the last of them did. A write of which nothing is known keeps no

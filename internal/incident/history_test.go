@@ -36,6 +36,7 @@ func TestTheHistoryHasWhatWasAppliedAndUndone(t *testing.T) {
 	want := []Made{{
 		Step: "p1-s1", Kind: StepReplicas, Title: "Scale 2 to 3", Target: scaleStep("2", "3").Target, From: Set("2"),
 		To: Set("3"), Undo: Set("2"), By: []Actor{alice}, State: StepUndone,
+		Cause:   Cause{Name: "queueing", Summary: "because of queueing"},
 		AskedAt: now, DecidedAt: now.Add(time.Minute), AppliedAt: now.Add(3 * time.Minute), LiveAt: now.Add(4 * time.Minute),
 		VerifiedAt: now.Add(6 * time.Minute), Verdict: VerdictUnchanged, Check: &check,
 		UndoneAt: now.Add(10 * time.Minute), UndoneBy: &bob,
@@ -130,5 +131,49 @@ func TestTheHistoryOfAnOlderIncident(t *testing.T) {
 	inc = must(t, inc, Acked{By: bob})
 	if len(inc.History) != 1 || !slices.Equal(inc.History[0].By, []Actor{alice}) || !inc.History[0].DecidedAt.Equal(now) {
 		t.Errorf("%+v", inc.History)
+	}
+}
+
+// What an incident was about is why it was changed, not what a later look found of what was left over.
+func TestTheCauseOfAnIncident(t *testing.T) {
+	t.Parallel()
+	scaled := func(v Verdict) Incident {
+		inc := must(t, verifying(t, scaleStep("2", "3")), verdict(v))
+		if v == VerdictRecovered || inc.State != StateDeciding || inc.UndoOffered == "" {
+			return inc
+		}
+		return eachMinute(t, inc, 20*time.Minute,
+			Decided{Decision: Decision{Step: "p1-s1", Verb: Undo, By: bob}}, WriteClaimed{WriteID: "w2"},
+			Written{Result: ResultApplied}, RolledOut{})
+	}
+	manual := Step{Kind: StepManual, Title: "Replace the node"}
+	quiet := found("busy")
+	quiet.Note = "No action needed: the load is what it is every day."
+	nothing := found("busy")
+	nothing.Diagnosis = nil
+	for name, c := range map[string]struct {
+		inc  Incident
+		want string
+	}{
+		"nothing was changed":               {must(t, investigating(t), found("busy", manual)), "busy"},
+		"nothing was found":                 {must(t, investigating(t), nothing), ""},
+		"it was cured":                      {scaled(VerdictRecovered), "queueing"},
+		"rolled back, then nothing to do":   {must(t, scaled(VerdictWorse), quiet), "queueing"},
+		"rolled back, then no diagnosis":    {must(t, scaled(VerdictWorse), nothing), "queueing"},
+		"rolled back, then another finding": {must(t, scaled(VerdictUnchanged), found("memory", manual)), "memory"},
+		"better, then another finding":      {must(t, scaled(VerdictImproved), found("memory", manual)), "queueing"},
+	} {
+		if got := c.inc.Cause(); got.Name != c.want {
+			t.Errorf("%s: the cause is %q, want %q", name, got.Name, c.want)
+		}
+	}
+	cause := must(t, scaled(VerdictWorse), quiet).Cause()
+	if want := (Cause{Name: "queueing", Summary: "because of queueing"}); cause != want {
+		t.Errorf("the cause is %+v", cause)
+	}
+	dry := must(t, scaled(VerdictWorse), quiet)
+	dry.History[0].DryRun = true
+	if got := dry.Cause().Name; got != "busy" {
+		t.Errorf("after a dry run alone the cause is %q", got)
 	}
 }

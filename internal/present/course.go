@@ -132,6 +132,33 @@ func Changed(inc incident.Incident) bool {
 	return slices.ContainsFunc(History(inc), func(m incident.Made) bool { return !m.DryRun })
 }
 
+// CauseOf is what an incident is about: what was diagnosed last, and once it is healthy or over, what its changes were
+// made for. Empty where nothing was found.
+func CauseOf(inc incident.Incident) incident.Cause {
+	if inc.State == incident.StateClosed || !inc.HealthySince.IsZero() {
+		inc.History = History(inc)
+		return inc.Cause()
+	}
+	if inc.Diagnosis == nil {
+		return incident.Cause{}
+	}
+	return inc.Diagnosis.Cause()
+}
+
+// OtherCause says that the present diagnosis is not what the incident is about: it is of what came after the changes.
+func OtherCause(inc incident.Incident) bool {
+	return inc.Diagnosis != nil && inc.Diagnosis.Name != CauseOf(inc).Name
+}
+
+// MadeFor is " for queueing", to be put behind the name of a change, where it was made for something else than what the
+// incident is about; empty elsewhere.
+func MadeFor(inc incident.Incident, m incident.Made) string {
+	if name := m.Cause.Name; name != "" && name != CauseOf(inc).Name {
+		return " for " + Clip(Line(incident.CauseWords(name)), 60)
+	}
+	return ""
+}
+
 // Moves are the signals that decide about recovery, before and after a change. What an older version stored has no
 // moves.
 func Moves(inc incident.Incident, v incident.Verification) []incident.Move {

@@ -12,23 +12,23 @@ func IncidentURL(base, id string) string {
 	return strings.TrimRight(base, "/") + "/incidents/" + url.PathEscape(id)
 }
 
-// RunbookURL is the page of a diagnosis' runbook: below the address of the documents, else below that of the bot's own
+// RunbookURL is the page of a cause's runbook: below the address of the documents, else below that of the bot's own
 // pages; empty where there is none.
-func RunbookURL(docs, pages string, d incident.Diagnosis) string {
+func RunbookURL(docs, pages string, c incident.Cause) string {
 	switch {
-	case docs != "" && d.Doc != "":
-		return strings.TrimRight(docs, "/") + "/" + strings.TrimLeft(Line(d.Doc), "/")
-	case pages != "" && RunbookPath(d) != "":
-		return strings.TrimRight(pages, "/") + RunbookPath(d)
+	case docs != "" && c.Doc != "":
+		return strings.TrimRight(docs, "/") + "/" + strings.TrimLeft(Line(c.Doc), "/")
+	case pages != "" && RunbookPath(c) != "":
+		return strings.TrimRight(pages, "/") + RunbookPath(c)
 	}
 	return ""
 }
 
-// RunbookPath is the path of a diagnosis' runbook on the bot's own pages: that of its document where it is a built-in
+// RunbookPath is the path of a cause's runbook on the bot's own pages: that of its document where it is a built-in
 // one, else that of its playbook; empty where neither is known.
-func RunbookPath(d incident.Diagnosis) string {
-	name := d.Playbook
-	if doc, ok := strings.CutPrefix(d.Doc, "docs/playbooks/"); ok {
+func RunbookPath(c incident.Cause) string {
+	name := c.Playbook
+	if doc, ok := strings.CutPrefix(c.Doc, "docs/playbooks/"); ok {
 		if stem, ok := strings.CutSuffix(doc, ".md"); ok && stem != "" {
 			name = stem
 		}

@@ -8,11 +8,11 @@ import (
 
 func TestARunbookIsAmongTheDocumentsOrTheBotsOwnPages(t *testing.T) {
 	t.Parallel()
-	builtIn := incident.Diagnosis{Playbook: "ttft", Doc: "docs/playbooks/high-ttft.md"}
-	own := incident.Diagnosis{Playbook: "our own", Doc: "docs/ours.md"}
+	builtIn := incident.Cause{Playbook: "ttft", Doc: "docs/playbooks/high-ttft.md"}
+	own := incident.Cause{Playbook: "our own", Doc: "docs/ours.md"}
 	for _, c := range []struct {
 		docs, pages string
-		d           incident.Diagnosis
+		d           incident.Cause
 		want        string
 	}{
 		{"https://d/", "", builtIn, "https://d/docs/playbooks/high-ttft.md"},
@@ -20,8 +20,8 @@ func TestARunbookIsAmongTheDocumentsOrTheBotsOwnPages(t *testing.T) {
 		{"", "https://m/", builtIn, "https://m/playbooks/high-ttft"},
 		{"", "https://m", own, "https://m/playbooks/our%20own"},
 		{"", "", builtIn, ""},
-		{"https://d", "", incident.Diagnosis{Playbook: "x"}, ""},
-		{"", "https://m", incident.Diagnosis{}, ""},
+		{"https://d", "", incident.Cause{Playbook: "x"}, ""},
+		{"", "https://m", incident.Cause{}, ""},
 	} {
 		if got := RunbookURL(c.docs, c.pages, c.d); got != c.want {
 			t.Errorf("%q, %q, %v: %q, want %q", c.docs, c.pages, c.d, got, c.want)

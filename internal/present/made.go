@@ -7,9 +7,9 @@ import (
 )
 
 // Made says what became of a change: "Scale 2 to 3: approved by ada, applied 03:12 UTC, live after 2 min, improved;
-// rolled back 03:30 UTC by bob".
-func Made(m incident.Made) []Span {
-	out := []Span{{Text: m.Title + ": "}}
+// rolled back 03:30 UTC by bob". inc is the incident that it was made in.
+func Made(inc incident.Incident, m incident.Made) []Span {
+	out := []Span{{Text: m.Title + MadeFor(inc, m) + ": "}}
 	for n, by := range m.By {
 		sep := ", "
 		if n == 0 {

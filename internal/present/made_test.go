@@ -49,7 +49,7 @@ func TestWhatBecameOfAChange(t *testing.T) {
 			"Scale 2 to 3: approved by ada, applied 03:12 UTC; rolled back 03:30 UTC",
 		},
 	} {
-		if got := Plain(Made(tc.m)); got != tc.want {
+		if got := Plain(Made(incident.Incident{}, tc.m)); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}

@@ -61,7 +61,7 @@ func doing(inc incident.Incident) []Span {
 	case a.Phase == incident.PhaseVerify && a.WorseInRow > 0:
 		return said(" Metrics look worse; confirming with one more check.")
 	case a.Phase == incident.PhaseVerify:
-		return slices.Concat(said(fmt.Sprintf(" Check %d", a.Readings+1)), by, said("."))
+		return slices.Concat(said(" Live"), by, said(fmt.Sprintf(". Checking whether it helped (check %d).", a.Readings+1)))
 	}
 	return slices.Concat(said(" Applying"), by, said("."))
 }

@@ -158,7 +158,7 @@ func (f *figures) ask(q question) {
 // add counts one change.
 func (c *Changes) add(m incident.Made) {
 	c.Made++
-	if helped(m) {
+	if m.Helped() {
 		c.Helped++
 	}
 	switch {

@@ -211,14 +211,14 @@ func (e *episode) end(lifted time.Time) {
 	if !e.recovered.IsZero() && !lifted.IsZero() && lifted.Before(e.recovered) {
 		e.recovered = lifted
 	}
-	for _, m := range slices.Backward(present.History(inc)) {
-		if c, ok := e.causes[m.Step]; ok && helped(m) { // what it was cured of
-			e.cause = c
-			return
+	inc.History = slices.Clone(present.History(inc))
+	for n, m := range inc.History {
+		if m.Cause.Name == "" { // an older version stored it
+			inc.History[n].Cause.Name = e.causes[m.Step]
 		}
 	}
-	if inc.Diagnosis != nil {
-		e.cause, e.found = inc.Diagnosis.Name, true
+	if c := inc.Cause(); c.Name != "" {
+		e.cause, e.found = c.Name, true
 	}
 }
 
@@ -228,10 +228,6 @@ func (e episode) causeOf(step string) string {
 		return c
 	}
 	return e.cause
-}
-
-func helped(m incident.Made) bool {
-	return !m.DryRun && (m.Verdict == incident.VerdictRecovered || m.Verdict == incident.VerdictImproved)
 }
 
 // byItself says that a closed incident has recovered and the bot changed nothing, or may not have.

@@ -111,6 +111,20 @@ func TestAStepCountsForItsOwnCause(t *testing.T) {
 	}
 }
 
+// What is found after a rollback, once the trouble has passed, is not what the incident was about.
+func TestAnIncidentCountsForWhatItsChangeWasMadeFor(t *testing.T) {
+	t.Parallel()
+	l := written(t).Judge(incident.VerdictUnchanged).Wait(time.Minute).Find("long_outputs")
+	for _, stored := range []string{"now", "by an older version"} {
+		if stored != "now" {
+			l.Incident.History[0].Cause = incident.Cause{}
+		}
+		if got := of(l); len(got.Causes) != 1 || got.Causes[0].Name != "queueing" {
+			t.Errorf("stored %s, causes: %+v", stored, got.Causes)
+		}
+	}
+}
+
 func TestApprovedStepsThatWereNotWritten(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -233,7 +233,7 @@ func newSite(t testing.TB) *site {
 		Links: web.Links{
 			BaseURL: "https://medic.example.com", PrometheusURL: "https://prometheus.example.com",
 			Message: func(context.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
-			Runbook: func(d incident.Diagnosis) string { return present.RunbookURL("https://docs.example.com", "", d) },
+			Runbook: func(c incident.Cause) string { return present.RunbookURL("https://docs.example.com", "", c) },
 		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), Now: func() time.Time { return now },
 	})

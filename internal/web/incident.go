@@ -21,9 +21,9 @@ type Links struct {
 	BaseURL string
 	// PrometheusURL is where people reach Prometheus.
 	PrometheusURL string
-	// Message is the address of an incident's message in Slack, Runbook of a diagnosis' runbook; nil: there are none.
+	// Message is the address of an incident's message in Slack, Runbook of a cause's runbook; nil: there are none.
 	Message func(ctx context.Context, inc incident.Incident) string
-	Runbook func(d incident.Diagnosis) string
+	Runbook func(c incident.Cause) string
 	// NameOf is what people call somebody; nil: present.Person.
 	NameOf func(ctx context.Context, who incident.Actor) string
 }
@@ -52,7 +52,7 @@ type incidentPage struct {
 	Considered                  []consideredRow
 	Alerts                      []alertRow
 	Events                      []event
-	Stale, Outdated             bool
+	Stale, Outdated, OtherCause bool
 }
 
 // link is an address with its text.
@@ -94,7 +94,7 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc), Charts: f.charts(inc, events),
 		Made: f.made(inc), Groups: f.groups(inc.Readings), Unused: unusedTitles(inc.Readings), Breakdowns: breakdowns(inc),
 		Considered: considered(inc.Others), Alerts: f.alerts(inc), Events: f.timeline(inc), Stale: present.Stale(inc),
-		Outdated: present.Outdated(inc),
+		Outdated: present.Outdated(inc), OtherCause: present.OtherCause(inc),
 	}
 	if remark := present.Remark(inc); present.Plain(remark) != "" {
 		p.Remark = f.Say(remark)
@@ -131,8 +131,8 @@ func (h *Handler) links(c echo.Context, inc incident.Incident) []link {
 	if l.Message != nil {
 		add(l.Message(c.Request().Context(), inc), "Slack message")
 	}
-	if inc.Diagnosis != nil && l.Runbook != nil {
-		if address := l.Runbook(*inc.Diagnosis); strings.HasPrefix(address, "/") {
+	if l.Runbook != nil {
+		if address := l.Runbook(present.CauseOf(inc)); strings.HasPrefix(address, "/") {
 			out = append(out, link{address, "Runbook"})
 		} else {
 			add(address, "Runbook")
@@ -164,8 +164,8 @@ func (f frame) summary(inc incident.Incident) []fact {
 		}
 	}
 	say := func(name, text string) { add(name, piece{Text: text}) }
-	if d := inc.Diagnosis; d != nil {
-		say("Cause", present.Cause(d.Summary))
+	if cause := present.CauseOf(inc); cause.Summary != "" {
+		say("Cause", present.Cause(cause.Summary))
 		if took := inc.DiagnosedAt.Sub(inc.OpenedAt); !inc.DiagnosedAt.IsZero() && took >= 0 {
 			say("Diagnosed", "after "+incident.FormatDuration(took))
 		}
@@ -176,7 +176,7 @@ func (f frame) summary(inc incident.Incident) []fact {
 		if done++; done > 1 {
 			name = ""
 		}
-		add(name, f.Say(present.Made(m))...)
+		add(name, f.Say(present.Made(inc, m))...)
 	}
 	if done == 0 && inc.State == incident.StateClosed {
 		say("Done", "Nothing was changed.")

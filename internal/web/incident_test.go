@@ -172,6 +172,33 @@ func TestAClosedIncidentBeginsWithWhatWasDone(t *testing.T) {
 	mustHold(t, show(t, inc), "<dt>Done</dt><dd>Nothing was changed.</dd>", "no change made")
 }
 
+// What was found once the change had been rolled back is not what the change was made for.
+func TestAClosedIncidentNamesWhatItsChangesWereMadeFor(t *testing.T) {
+	t.Parallel()
+	inc := asked()
+	inc.State, inc.ClosedAt, inc.HealthySince = incident.StateClosed, now.Add(20*time.Minute), now.Add(10*time.Minute)
+	inc.Diagnosis = &incident.Diagnosis{Name: "long_outputs", Summary: "Requests ask for long outputs.", Doc: "docs/lo.md"}
+	inc.Plan.Steps = nil
+	scaled := func(cause incident.Cause) incident.Made {
+		return incident.Made{
+			Kind: incident.StepReplicas, Title: "Scale it", Target: incident.Target{Setting: incident.SettingReplicas},
+			From: incident.Set("2"), To: incident.Set("3"), By: []incident.Actor{ada}, AppliedAt: now, UndoneAt: now,
+			State: incident.StepUndone, Verdict: incident.VerdictUnchanged, Cause: cause,
+		}
+	}
+	inc.History = []incident.Made{
+		scaled(incident.Cause{Name: "queueing", Summary: "Requests queue."}),
+		scaled(incident.Cause{Name: "slow_pod", Summary: "One pod is slow. The others are well.", Doc: "docs/slow.md"}),
+	}
+	page := show(t, inc)
+	mustHold(t, page, "<dt>Cause</dt><dd>One pod is slow.</dd>", "docs.example.com/docs/slow.md",
+		"Scale it for queueing: approved by ada", "<strong>Scale 2 → 3 for queueing</strong>",
+		"Scale it: approved by ada", "<h2>Last diagnosis</h2>\n<p><strong>Requests ask for long outputs.</strong>")
+	mustLack(t, page, "<h2>Why</h2>", "docs/lo.md")
+	inc.History = nil
+	mustHold(t, show(t, inc), "<dt>Cause</dt><dd>Requests ask for long outputs.</dd>", "<h2>Why</h2>")
+}
+
 func TestTheTimelineHasAlertsPeopleAndChangesTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	inc := rich()

@@ -207,7 +207,7 @@ func (f frame) made(inc incident.Incident) []madeRow {
 	var out []madeRow
 	for _, m := range slices.Backward(present.History(inc)) {
 		row := madeRow{
-			What: present.Capital(present.ChangeMade(m)), By: f.people(m.By), Asked: f.When(m.AskedAt),
+			What: present.Capital(present.ChangeMade(m)) + present.MadeFor(inc, m), By: f.people(m.By), Asked: f.When(m.AskedAt),
 			Live: f.When(m.LiveAt), Applied: f.When(m.AppliedAt), Verified: f.When(m.VerifiedAt), Undone: f.When(m.UndoneAt),
 			DryRun: m.DryRun, Unsure: m.Unsure, Reverted: m.State == incident.StepReverted,
 		}

@@ -113,8 +113,8 @@ func incidentLine(inc incident.Incident) string {
 	if mark := present.Mark(inc); mark != "" {
 		text = "🧪 " + mark + " " + text
 	}
-	if inc.Diagnosis != nil && inc.Diagnosis.Summary != "" {
-		text += ": " + defuse(inc.Diagnosis.Summary, 200)
+	if cause := present.CauseOf(inc); cause.Summary != "" {
+		text += ": " + defuse(cause.Summary, 200)
 	}
 	return text
 }

@@ -239,10 +239,8 @@ func (c *composer) footer(inc incident.Incident) {
 		}
 		out = append(out, link(incidentURL(c.opts, inc), text))
 	}
-	if d := inc.Diagnosis; d != nil {
-		if page := present.RunbookURL(c.opts.DocsURL, c.opts.RunbooksURL, *d); page != "" {
-			out = append(out, link(page, "Runbook"))
-		}
+	if page := present.RunbookURL(c.opts.DocsURL, c.opts.RunbooksURL, present.CauseOf(inc)); page != "" {
+		out = append(out, link(page, "Runbook"))
 	}
 	out = append(out, escape(inc.ID, 60))
 	if inc.Pool != "" && !c.listed { // else they are the message

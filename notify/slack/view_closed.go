@@ -17,12 +17,12 @@ func (c *composer) summary(inc incident.Incident) {
 		c.drilled(measured)
 		return
 	}
-	if inc.Diagnosis != nil {
+	if cause := present.CauseOf(inc); cause.Summary != "" {
 		after := ""
 		if d := inc.DiagnosedAt.Sub(inc.OpenedAt); !inc.DiagnosedAt.IsZero() && d >= 0 {
 			after = " (found after " + incident.FormatDuration(d) + ")"
 		}
-		lines = append(lines, "*Cause*"+after+": "+escape(present.Cause(inc.Diagnosis.Summary), c.detail.text))
+		lines = append(lines, "*Cause*"+after+": "+escape(present.Cause(cause.Summary), c.detail.text))
 	}
 	done := c.done(inc)
 	if len(done) == 0 && present.Resolved(inc) { // else the headline says so
@@ -48,7 +48,7 @@ func (c *composer) drilled(measured [][]present.Span) {
 func (c *composer) done(inc incident.Incident) []string {
 	var lines []string
 	for _, m := range present.History(inc) {
-		lines = append(lines, "• *"+escape(present.ChangeMade(m), 80)+"*"+course(m)+c.came(inc, m))
+		lines = append(lines, "• *"+escape(present.ChangeMade(m), 80)+"*"+madeFor(inc, m)+course(m)+c.came(inc, m))
 	}
 	for _, s := range present.Ran(inc) {
 		if s.State == incident.StepFailed && !slices.ContainsFunc(inc.History, func(m incident.Made) bool {
@@ -64,6 +64,13 @@ func (c *composer) done(inc incident.Incident) []string {
 		}
 	}
 	return present.Capped(lines, 2*c.detail.numbers)
+}
+
+func madeFor(inc incident.Incident, m incident.Made) string {
+	if text := present.MadeFor(inc, m); text != "" {
+		return " " + escape(text, 80)
+	}
+	return ""
 }
 
 // course is who approved a change, and when each part of it was done, so that one sees what took how long.

@@ -185,8 +185,8 @@ func mostCommon(d incident.Digest) (name string, n, of int) {
 	of += len(all)
 	counts := map[string]int{}
 	for _, inc := range all {
-		if inc.Diagnosis != nil && inc.Diagnosis.Name != "" {
-			counts[inc.Diagnosis.Name]++
+		if cause := present.CauseOf(inc); cause.Name != "" {
+			counts[cause.Name]++
 		}
 	}
 	for _, cause := range sortedKeys(counts) {

@@ -68,6 +68,49 @@ func TestASummaryCountsWhatWasRolledBack(t *testing.T) {
 	}
 }
 
+// A look at what is left after a rollback finds nothing bad. That is not why something was changed.
+func TestASummaryNamesWhatTheChangeWasMadeFor(t *testing.T) {
+	t.Parallel()
+	s := asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictWorse, troubled()), true)
+	s.do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).do(time.Second,
+		incident.Written{Result: incident.ResultApplied}).do(time.Second, incident.RolledOut{})
+	harmless := &incident.Diagnosis{
+		Playbook: "long-outputs", Name: "long_outputs", Summary: "Requests ask for long outputs, which takes time.",
+	}
+	s.do(time.Minute, incident.Investigated{
+		Evidence: evidenceOf(cured()), Diagnosis: harmless, Note: "No action needed: long outputs take long.",
+		Healthy: incident.False,
+	})
+	mustFollow(t, shownText(Render(s.inc, links)), "Requests ask for long outputs") // it is, as long as it is so
+	s.do(time.Minute, incident.Investigated{
+		Evidence: evidenceOf(cured()), Diagnosis: harmless, Note: "No action needed: long outputs take long.",
+		Healthy: incident.True,
+	})
+	s.do(time.Hour, incident.Closed{By: alice(), Reason: "moved the clients"})
+	closed := shownText(Render(s.inc, links))
+	mustFollow(t, closed, "*Cause*", ": The KV cache is full", "*throttle 256 → 128* (asked ", ": worse",
+		"Rolled back to 256 by ", "/high-ttft.md|Runbook>")
+	if strings.Contains(closed, "long output") || strings.Contains(closed, "long-output") {
+		t.Errorf("the later diagnosis is named:\n%s", closed)
+	}
+}
+
+// A change that was made for something else than the incident turned out to be says for what.
+func TestASummarySaysWhatEachChangeWasMadeFor(t *testing.T) {
+	t.Parallel()
+	s := asked(t, incident.ModeApprove).ran("p1-s1", verification(incident.VerdictWorse, troubled()), true)
+	s.do(time.Second, incident.WriteClaimed{WriteID: "w-2"}).do(time.Second,
+		incident.Written{Result: incident.ResultApplied}).do(time.Second, incident.RolledOut{})
+	s.do(time.Minute, incident.Investigated{
+		Evidence: evidenceOf(troubled()), Healthy: incident.False,
+		Diagnosis: &incident.Diagnosis{Name: "bad_gpu", Summary: "One GPU is slower than the others."},
+		Steps:     []incident.Step{{Kind: incident.StepManual, Title: "Drain the node", State: incident.StepProposed}},
+	})
+	s.do(time.Hour, incident.Closed{By: alice(), Reason: "node drained"})
+	mustFollow(t, shownText(Render(s.inc, links)), "*Cause*", ": One GPU is slower than the others.",
+		"*throttle 256 → 128* for kv cache full (asked ", ": worse")
+}
+
 // A policy has no pods that follow it, and a deployment has no gateway.
 func TestWhatIsWaitedForAfterAWriteFitsTheStep(t *testing.T) {
 	t.Parallel()

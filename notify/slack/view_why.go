@@ -14,13 +14,13 @@ import (
 // says what could not be read.
 func (c *composer) why(inc incident.Incident) {
 	lines := c.soFar(inc)
-	if d := inc.Diagnosis; d != nil {
+	if inc.Diagnosis != nil {
 		current := !present.Outdated(inc) || present.FollowUp(inc)
 		head := "*Why:* "
 		if !current && present.Changed(inc) {
 			head = "*Cause before the change:* "
 		}
-		lines = append(lines, head+escape(present.Cause(d.Summary), c.detail.text))
+		lines = append(lines, head+escape(present.Cause(present.CauseOf(inc).Summary), c.detail.text))
 		if current {
 			lines = append(lines, c.numbers(inc))
 		}

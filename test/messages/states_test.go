@@ -72,10 +72,8 @@ func (s *story) journal(inc *incident.Incident, e incident.Entry) {
 // investigated goes on to what was found, and to the question if there is one.
 func (s *story) investigated() *story {
 	s.t.Helper()
-	s.do(10*time.Second, incident.InvestigationStarted{}).do(5*time.Second, incident.Investigated{
-		Evidence: s.f.Evidence, Diagnosis: s.f.Result.Diagnosis, Others: s.f.Result.Others, Steps: s.f.Steps,
-		Healthy: s.f.Result.Healthy, Note: s.f.Result.Note,
-	})
+	s.do(10*time.Second, incident.InvestigationStarted{})
+	s.looked(5*time.Second, s.f)
 	switch {
 	case s.inc.State != incident.StateProposed:
 		return s
@@ -84,6 +82,15 @@ func (s *story) investigated() *story {
 	default:
 		return s.do(time.Second, incident.Asked{ExpiresAt: s.now.Add(patience)})
 	}
+}
+
+// looked takes over what an investigation has found.
+func (s *story) looked(after time.Duration, f found) {
+	s.t.Helper()
+	s.do(after, incident.Investigated{
+		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: f.Steps,
+		Healthy: f.Result.Healthy, Note: f.Result.Note,
+	})
 }
 
 // asks says whether there is anything to decide.
