@@ -266,6 +266,7 @@ func (v *delivery) finish(ctx context.Context, complete bool) error {
 	v.m.Attempts, v.m.LastError, v.m.NextAt = 0, "", v.now()
 	if complete {
 		v.m.NextAt = v.now().Add(v.d.cfg.gap(v.m))
+		v.d.delivered.Add(1)
 	}
 	return v.save(ctx, true)
 }

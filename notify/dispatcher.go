@@ -69,15 +69,22 @@ type Dispatcher struct {
 	incidents Incidents
 	notifier  Notifier
 	logger    *slog.Logger
-	// leftOut counts what a receiver did not get because it refuses what it says.
-	leftOut atomic.Int64
+	// leftOut counts what a receiver did not get because it refuses what it says; delivered and failed count turns.
+	leftOut, delivered, failed atomic.Int64
 }
 
 // Sink is the sink that it delivers to.
 func (d *Dispatcher) Sink() string { return d.cfg.Sink }
 
-// LeftOut is how many entries and versions the receiver refused for what they say, twice, and did not get.
-func (d *Dispatcher) LeftOut() int64 { return d.leftOut.Load() }
+// Counts are what became of the messages since the start. LeftOut is how many entries and versions the receiver refused
+// for what they say, twice, and did not get; Delivered are turns that left a message as it should be, Failed those that
+// could not. A wait for a rate limit is neither.
+type Counts struct{ LeftOut, Delivered, Failed int64 }
+
+// Counts may be called at any time.
+func (d *Dispatcher) Counts() Counts {
+	return Counts{LeftOut: d.leftOut.Load(), Delivered: d.delivered.Load(), Failed: d.failed.Load()}
+}
 
 // New returns a Dispatcher, or an error that names everything that is missing or wrong.
 func New(cfg Config, outbox Outbox, incidents Incidents, notifier Notifier, logger *slog.Logger) (*Dispatcher, error) {

@@ -14,7 +14,7 @@ func TestAnEntryThatIsRefusedForItsContentIsLeftOut(t *testing.T) {
 	bad := &PermanentError{Err: errors.New("the receiver answers 422"), Next: "Check its log.", Content: true}
 	b := newBench(t, expected{call: "post v1"}, expected{call: "reply 1", err: bad})
 	b.change(1, 1, 2, 3)
-	if got := b.pass(0); !got.GaveUp || got.ThreadSent != 0 || b.LeftOut() != 0 {
+	if got := b.pass(0); !got.GaveUp || got.ThreadSent != 0 || b.Counts().LeftOut != 0 {
 		t.Fatalf("after the first refusal: %+v", got)
 	}
 	b.pass(4 * time.Minute) // not more often
@@ -26,8 +26,8 @@ func TestAnEntryThatIsRefusedForItsContentIsLeftOut(t *testing.T) {
 	if got := b.pass(5 * time.Minute); got.ThreadSent != 3 || got.GaveUp || got.LastError != "" {
 		t.Errorf("what follows: %+v", got)
 	}
-	if n := b.logs.count("is left out"); n != 1 || b.LeftOut() != 1 {
-		t.Errorf("logged %d times, counted %d", n, b.LeftOut())
+	if n := b.logs.count("is left out"); n != 1 || b.Counts().LeftOut != 1 {
+		t.Errorf("logged %d times, counted %d", n, b.Counts().LeftOut)
 	}
 }
 
@@ -42,12 +42,12 @@ func TestARefusalIsTheSecondOneOnlyAfterAWhile(t *testing.T) {
 	for v := int64(2); v < 6; v++ {
 		b.change(v)
 		b.notifier.expect(expected{call: fmt.Sprint("update v", v)}, expected{call: "reply 1", err: bad})
-		if got := b.pass(time.Minute); !got.GaveUp || got.ThreadSent != 0 || b.LeftOut() != 0 {
+		if got := b.pass(time.Minute); !got.GaveUp || got.ThreadSent != 0 || b.Counts().LeftOut != 0 {
 			t.Fatalf("version %d: %+v", v, got)
 		}
 	}
 	b.notifier.expect(expected{call: "reply 1", err: bad})
-	if got := b.pass(time.Minute); got.GaveUp || got.ThreadSent != 1 || b.LeftOut() != 1 {
+	if got := b.pass(time.Minute); got.GaveUp || got.ThreadSent != 1 || b.Counts().LeftOut != 1 {
 		t.Errorf("after five minutes: %+v", got)
 	}
 	for _, once := range []string{"was not delivered", "is left out"} {
@@ -94,7 +94,7 @@ func TestRefusedVersionsThatMoveHoldUpTheThreadForAWhileOnly(t *testing.T) {
 		b.change(v + 1)
 	}
 	b.notifier.expect(expected{call: "update v7", err: bad}, expected{call: "reply 1"})
-	if got := b.pass(time.Minute); got.Sent != 7 || got.ThreadSent != 1 || got.GaveUp || b.LeftOut() != 1 {
+	if got := b.pass(time.Minute); got.Sent != 7 || got.ThreadSent != 1 || got.GaveUp || b.Counts().LeftOut != 1 {
 		t.Errorf("after five minutes: %+v", got)
 	}
 	b.change(8)
@@ -125,7 +125,7 @@ func TestWhatIsRefusedByTheReceiverItselfIsNeverLeftOut(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		if n := b.LeftOut(); n != 0 {
+		if n := b.Counts().LeftOut; n != 0 {
 			t.Errorf("%s: %d left out", name, n)
 		}
 	}

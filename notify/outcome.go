@@ -103,8 +103,9 @@ func (v *delivery) gone(ctx context.Context) {
 	v.m.ThreadSent = max(v.m.ThreadSent, v.what.last())
 }
 
-// say logs a failure once, not at every turn that fails in the same way. The reason is the next step.
+// say counts a failure, and logs it once, not at every turn that fails in the same way. The reason is the next step.
 func (v *delivery) say(ctx context.Context, err error, reason string) {
+	v.d.failed.Add(1)
 	if v.again(err) {
 		return
 	}

@@ -79,6 +79,7 @@ type App struct {
 	// reporting holds one report at a time.
 	reporting chan struct{}
 	registry  *prometheus.Registry
+	outgoing  *outgoing
 	panics    *rescue.Log
 	liveness  *liveness
 	servers   []*server
@@ -95,7 +96,9 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	}
 	a := &App{
 		opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8), reporting: make(chan struct{}, 1),
+		outgoing: newOutgoing(),
 	}
+	a.opts.Transport = a.outgoing.around(opts.Transport)
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}

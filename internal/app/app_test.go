@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -193,6 +194,50 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	if d := cmp.Diff(names("(?m)^# TYPE (vllm_medic_[a-z_]+) ", shown),
 		names("(?m)^\\| `(vllm_medic_[a-z_]+)[`{]", string(page))); d != "" {
 		t.Errorf("(-listener +docs/operations.md):\n%s", d)
+	}
+}
+
+// Alerts of any names, on anything, become numbers in series that were there before.
+func TestAFloodOfForeignAlertsAddsNoSeries(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	page := func() string {
+		_, shown := ask(t, "GET", "http://"+a.Addr("ops")+"/metrics", "", "")
+		return shown
+	}
+	series := func(shown string) []string {
+		var out []string
+		for _, m := range regexp.MustCompile(`(?m)^(vllm_medic_[^ ]+) `).FindAllStringSubmatch(shown, -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	send := func(n int) {
+		body := strings.NewReplacer("vLLMHighTTFT", fmt.Sprint("Foreign", n), `"llama"`, fmt.Sprintf(`"model-%d"`, n),
+			"00112233aabbccdd", fmt.Sprintf("%016x", n)).Replace(payload)
+		if code, answer := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret", body); code != 200 {
+			t.Fatalf("%d %s", code, answer)
+		}
+	}
+	settled := func() string {
+		for deadline := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
+			shown := page()
+			if strings.Contains(shown, "\nvllm_medic_deliveries_waiting 0\n") &&
+				strings.Contains(shown, "\nvllm_medic_incidents_opened_total{pool=\"none\"} 1\n") {
+				return shown
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the deliveries are not folded in: %s", shown)
+			}
+		}
+	}
+	send(0)
+	before := series(settled())
+	for n := range 60 {
+		send(n)
+	}
+	if d := cmp.Diff(before, series(settled())); d != "" {
+		t.Errorf("-before +after:\n%s", d)
 	}
 }
 

@@ -207,8 +207,11 @@ func (a *App) opsRoutes() (http.Handler, error) {
 	all := []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		faults{a.engine, a.panics},
-		&storeMetrics{counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics},
-		a.playbooks, leftOut(a.dispatchers),
+		&storeMetrics{
+			counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics,
+			pools: a.poolNames, diagnoses: a.playbooks.diagnoses,
+		},
+		a.playbooks, notifications(a.dispatchers), a.outgoing,
 	}
 	if a.slack != nil {
 		all = append(all, a.slack)

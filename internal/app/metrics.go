@@ -31,8 +31,10 @@ type storeMetrics struct {
 	logger  *slog.Logger
 	now     func() time.Time
 	panics  *rescue.Log
-	mu      sync.Mutex
-	down    bool
+	// pools and diagnoses are the names that are shown; others have gone from the configuration.
+	pools, diagnoses func() []string
+	mu               sync.Mutex
+	down             bool
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -46,12 +48,14 @@ var (
 			"the store are missing.")
 	descDeliveriesWaiting = desc("deliveries_waiting", "Deliveries of Alertmanager that are not yet part of an incident.")
 	descDeliveriesDead    = desc("deliveries_dead", "Alertmanager deliveries that failed permanently.")
-	descOldest            = desc("deliveries_oldest_waiting_seconds",
+	descLastDelivery      = desc("deliveries_last_timestamp_seconds",
+		"When the newest delivery came in that the store still keeps; missing when there is none.")
+	descOldest = desc("deliveries_oldest_waiting_seconds",
 		"Age of the oldest waiting delivery; 0 when none waits.")
 	descIncidents       = desc("incidents_open", "Open incidents by state.", "state")
 	descDrills          = desc("drills", "Drills in the store by how they ended, running ones included.", "result")
 	descUnreadable      = desc("incidents_unreadable", "Incidents in the store that this program cannot read.")
-	descWrites          = desc("writes", "Writes in the store by result; open are those that have not ended.", "result")
+	descOpenWrites      = desc("writes_open", "Writes that were claimed and have not ended.")
 	descMessages        = desc("messages_waiting", "Incident messages that are not up to date.")
 	descMessagesGivenUp = desc("messages_given_up", "Incident messages that are out of date and need a human.")
 	descFolded          = desc("incidents_folded", "Open incidents that Slack shows in a digest only.")
@@ -63,8 +67,12 @@ var (
 
 // Describe sends every description.
 func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, t := range tallyFamilies {
+		out <- t.desc
+	}
 	for _, d := range []*prometheus.Desc{
-		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descIncidents, descDrills, descUnreadable, descWrites,
+		descUp, descDeliveriesWaiting, descDeliveriesDead, descOldest, descLastDelivery, descIncidents, descDrills,
+		descUnreadable, descOpenWrites,
 		descMessages, descMessagesGivenUp, descFolded,
 		descClicks, descPauses, descClock,
 	} {
@@ -72,7 +80,7 @@ func (m *storeMetrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// openStates and results have a sample even when nothing has them, so that a rule on them never lacks data.
+// openStates and drillResults have a sample even when nothing has them, so that a rule on them never lacks data.
 var (
 	openStates = []incident.State{
 		incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateDeciding,
@@ -82,10 +90,6 @@ var (
 	drillResults = []incident.DrillResult{
 		"running", incident.DrillDecided, incident.DrillUndecided, incident.DrillNotAsked, incident.DrillStopped,
 		incident.DrillInterrupted, incident.DrillNotStarted,
-	}
-	results = []incident.WriteResult{
-		"open", incident.ResultApplied, incident.ResultDrift, incident.ResultFailed, incident.ResultDryRun,
-		incident.ResultUnknown,
 	}
 )
 
@@ -121,9 +125,11 @@ func (m *storeMetrics) Collect(out chan<- prometheus.Metric) {
 		gauge(descDrills, float64(st.Drills[string(r)]), string(r))
 	}
 	gauge(descUnreadable, float64(st.Unreadable))
-	for _, r := range results {
-		gauge(descWrites, float64(st.Writes[string(r)]), string(r))
+	if !st.LastDelivery.IsZero() {
+		gauge(descLastDelivery, float64(st.LastDelivery.UnixMilli())/1000)
 	}
+	gauge(descOpenWrites, float64(st.OpenWrites))
+	m.collectTallies(out, st.Tallies)
 	gauge(descMessages, float64(st.MessagesWaiting))
 	gauge(descMessagesGivenUp, float64(st.MessagesGivenUp))
 	gauge(descFolded, float64(st.Folded))

@@ -65,19 +65,31 @@ func (a *App) newSink(s config.Sink) (notify.Notifier, error) {
 	return nil, fmt.Errorf("the kind %q is not known", s.Kind)
 }
 
-var descLeftOut = desc("notify_left_out_total",
-	"Journal entries and versions of incidents that a receiver refused for their content, and did not get.", "sink")
+// The metrics of the messages. docs/operations.md says what to do about each.
+var (
+	descLeftOut = desc("notify_left_out_total",
+		"Journal entries and versions of incidents that a receiver refused for their content, and did not get.", "sink")
+	descNotified = desc("notifications_total",
+		"Turns on messages that brought them up to date, or failed.", "sink", "result")
+)
 
-// leftOut counts what each sink did not get.
-type leftOut []*notify.Dispatcher
+// notifications counts what became of the messages of each sink.
+type notifications []*notify.Dispatcher
 
-// Describe sends the description.
-func (leftOut) Describe(out chan<- *prometheus.Desc) { out <- descLeftOut }
+// Describe sends every description.
+func (notifications) Describe(out chan<- *prometheus.Desc) {
+	out <- descLeftOut
+	out <- descNotified
+}
 
 // Collect counts anew.
-func (l leftOut) Collect(out chan<- prometheus.Metric) {
+func (l notifications) Collect(out chan<- prometheus.Metric) {
 	for _, d := range l {
-		out <- prometheus.MustNewConstMetric(descLeftOut, prometheus.CounterValue, float64(d.LeftOut()), d.Sink())
+		c := d.Counts()
+		for result, n := range map[string]int64{"delivered": c.Delivered, "failed": c.Failed} {
+			out <- prometheus.MustNewConstMetric(descNotified, prometheus.CounterValue, float64(n), d.Sink(), result)
+		}
+		out <- prometheus.MustNewConstMetric(descLeftOut, prometheus.CounterValue, float64(c.LeftOut), d.Sink())
 	}
 }
 

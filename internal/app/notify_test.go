@@ -58,7 +58,7 @@ func TestWhatAReceiverRefusesForGoodIsLoggedAndCounted(t *testing.T) {
 		if _, err := a.dispatchers[0].Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n, there := scrape(t, leftOut(a.dispatchers))[metric]; !there || n != want {
+		if n, there := scrape(t, notifications(a.dispatchers))[metric]; !there || n != want {
 			t.Errorf("%s is %v, want %v", metric, n, want)
 		}
 		now = now.Add(5 * time.Minute)

@@ -108,6 +108,7 @@ func (a *applier) approve(d Decision, s Step, now *Approvers, pause *Pause) erro
 	a.endRequest()
 	a.inc.UndoOffered = ""
 	a.inc.Active = &Active{Step: s.ID, Op: OpApply, Phase: PhaseRecheck, Since: a.now, By: d.By}
+	a.firstDecided()
 	a.by(d.By, s.ID, Note{Kind: NoteApproved, By: d.By, Step: s.Title, Why: d.Reason})
 	return nil
 }
@@ -117,12 +118,19 @@ func (a *applier) deny(d Decision, s Step) error {
 	if _, err := a.edit(s.ID, denied); err != nil {
 		return err
 	}
+	a.firstDecided()
 	a.by(d.By, s.ID, Note{Kind: NoteDenied, By: d.By, Step: s.Title, Why: d.Reason})
 	if len(a.inc.Proposed()) == 0 {
 		a.mute(MutedDenied, Note{})
 		a.setNote(Note{Kind: NoteAllDenied})
 	}
 	return nil
+}
+
+func (a *applier) firstDecided() {
+	if a.inc.DecidedAt.IsZero() {
+		a.inc.DecidedAt = a.now
+	}
 }
 
 func denied(s *Step) {
@@ -154,6 +162,7 @@ func (a *applier) denyAll(d Decision) error {
 			return err
 		}
 	}
+	a.firstDecided()
 	a.by(d.By, "", Note{Kind: NoteDeniedAll, By: d.By, Names: titles(open), Why: d.Reason})
 	if d.Snooze > 0 {
 		a.snooze(d)

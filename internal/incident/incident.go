@@ -29,11 +29,14 @@ type Incident struct {
 	// else.
 	Note string `json:"note,omitempty"`
 	// NoteStep is the step whose Reason the note says, so that nobody is told twice; empty when it says something else.
-	NoteStep  string    `json:"noteStep,omitempty"`
-	OpenedAt  time.Time `json:"openedAt"`
-	UpdatedAt time.Time `json:"updatedAt"`
-	ClosedAt  time.Time `json:"closedAt,omitzero"`
-	Reopened  int       `json:"reopened,omitempty"`
+	NoteStep string    `json:"noteStep,omitempty"`
+	OpenedAt time.Time `json:"openedAt"`
+	// ReceivedAt is when the delivery came in that opened it; zero in what older versions stored, and in drills. Use
+	// Began.
+	ReceivedAt time.Time `json:"receivedAt,omitzero"`
+	UpdatedAt  time.Time `json:"updatedAt"`
+	ClosedAt   time.Time `json:"closedAt,omitzero"`
+	Reopened   int       `json:"reopened,omitempty"`
 	// WorstSeverity is the worst severity that a firing alert has had in the incident's life; empty in what older versions
 	// stored. Use Severity.
 	WorstSeverity string `json:"severity,omitempty"`
@@ -53,8 +56,10 @@ type Incident struct {
 	Diagnosis  *Diagnosis        `json:"diagnosis"`
 	// DiagnosedAt is when there was a diagnosis for the first time.
 	DiagnosedAt time.Time `json:"diagnosedAt,omitzero"`
-	Others      []Other   `json:"others"`
-	Plan        *Plan     `json:"plan"`
+	// DecidedAt is when a step was approved, by as many as it takes, or denied for the first time.
+	DecidedAt time.Time `json:"decidedAt,omitzero"`
+	Others    []Other   `json:"others"`
+	Plan      *Plan     `json:"plan"`
 	// Revision counts the plans of the incident; it only grows, so that step ids never come twice.
 	Revision int `json:"revision,omitempty"`
 	// AppliedEarlier are applied steps of earlier plans that have not been undone.
@@ -119,18 +124,6 @@ type Attempt struct {
 	Cause Reason `json:"cause,omitzero"`
 	Why   string `json:"why,omitempty"`
 }
-
-// MuteReason says why an open incident asks nothing.
-type MuteReason string
-
-// The reasons why an open incident asks nothing.
-const (
-	NotMuted     MuteReason = ""
-	MutedDenied  MuteReason = "denied"
-	MutedExpired MuteReason = "expired"
-	MutedDryRun  MuteReason = "dry-run"
-	MutedSnoozed MuteReason = "snoozed"
-)
 
 // Phase is how far the active step has come within its state.
 type Phase string

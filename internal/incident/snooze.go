@@ -67,3 +67,15 @@ func (a *applier) endSnooze() {
 }
 
 func (s Snooze) note() Note { return Note{Kind: NoteSnoozed, By: s.By, At: s.Until, Why: s.Reason} }
+
+// MuteReason says why an open incident asks nothing.
+type MuteReason string
+
+// The reasons why an open incident asks nothing.
+const (
+	NotMuted     MuteReason = ""
+	MutedDenied  MuteReason = "denied"
+	MutedExpired MuteReason = "expired"
+	MutedDryRun  MuteReason = "dry-run"
+	MutedSnoozed MuteReason = "snoozed"
+)

@@ -88,6 +88,11 @@ func (in Input) Knowing(known incident.GuardInputs) Input {
 	return in
 }
 
+// Names are the guardrails that Check asks before a step is applied, in order.
+func Names() []string {
+	return []string{"mode", "pause", "lock", "cool-down", "budget", "availability"}
+}
+
 // Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the
 // step.
 func Check(in Input, s Settings) []incident.Guardrail {

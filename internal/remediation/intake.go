@@ -91,7 +91,7 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, erro
 		}
 		for pool, alerts := range r.byPool {
 			byPool[pool] = append(byPool[pool], news{
-				origin: strconv.FormatInt(r.delivery.ID, 10),
+				origin: strconv.FormatInt(r.delivery.ID, 10), received: r.delivery.ReceivedAt,
 				event: incident.AlertsReceived{
 					Alerts: alerts, Note: r.said.of(pool, r.delivery.Truncated), Source: r.delivery.Source(), Mode: e.modeOf(pool),
 				},
@@ -112,6 +112,8 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, erro
 type news struct {
 	origin string
 	event  incident.AlertsReceived
+	// received is when the delivery came in; zero for alerts that come from another incident.
+	received time.Time
 }
 
 // poolChange works out what alerts from one origin do to a pool.
@@ -119,7 +121,7 @@ func (e *Engine) poolChange(
 	ctx context.Context, origin, pool string, ev incident.AlertsReceived,
 ) (incident.Change, bool, error) {
 	ev.Mode = e.modeOf(pool)
-	changes, _, err := e.changesOf(ctx, pool, []news{{origin, ev}})
+	changes, _, err := e.changesOf(ctx, pool, []news{{origin: origin, event: ev}})
 	if err != nil || len(changes) == 0 {
 		return incident.Change{}, false, err
 	}
@@ -274,7 +276,7 @@ func (e *Engine) openingChange(
 		events = append(events, x.event)
 	}
 	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDryRun, now)
-	inc.Snoozes = snoozes
+	inc.Snoozes, inc.ReceivedAt = snoozes, first.received
 	res, err := applied(inc, now, events...)
 	if err != nil {
 		return incident.Change{}, err

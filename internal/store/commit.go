@@ -30,12 +30,13 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 	var heads []head
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var wants []want
+		var tallies []incident.Tally
 		for _, ch := range changes {
-			h, told, err := s.commitOne(ctx, tx, ch)
+			h, told, ended, err := s.commitOne(ctx, tx, ch)
 			if err != nil {
 				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)
 			}
-			heads = append(heads, h)
+			heads, tallies = append(heads, h), append(append(tallies, ch.Tallies()...), ended...)
 			if ch.Render || told.last > 0 {
 				wants = append(wants, want{ch.Incident, ch.Expect + 1, told})
 			}
@@ -44,6 +45,9 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 			return err
 		}
 		if err := s.want(ctx, tx, wants); err != nil {
+			return err
+		}
+		if err := s.tally(ctx, tx, tallies); err != nil {
 			return err
 		}
 		return s.announce(ctx, tx)
@@ -55,21 +59,23 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 	return err
 }
 
-func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, lines, error) {
+// commitOne makes one change. It returns the writes that it ended, too, to be counted.
+func (s *Store) commitOne(ctx context.Context, tx *sql.Tx, ch incident.Change) (head, lines, []incident.Tally, error) {
 	if err := s.save(ctx, tx, ch); err != nil {
-		return head{}, lines{}, err
+		return head{}, lines{}, nil, err
 	}
 	h, told, err := s.addEntries(ctx, tx, ch)
 	if err != nil {
-		return head{}, lines{}, err
+		return head{}, lines{}, nil, err
 	}
-	if err := s.writesOf(ctx, tx, ch); err != nil {
-		return head{}, lines{}, err
+	ended, err := s.writesOf(ctx, tx, ch)
+	if err != nil {
+		return head{}, lines{}, nil, err
 	}
 	if err := s.locksOf(ctx, tx, ch); err != nil {
-		return head{}, lines{}, err
+		return head{}, lines{}, nil, err
 	}
-	return h, told, s.keepSnapshot(ctx, tx, ch)
+	return h, told, ended, s.keepSnapshot(ctx, tx, ch)
 }
 
 func (s *Store) save(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
@@ -148,37 +154,46 @@ func (s *Store) whyNot(ctx context.Context, tx *sql.Tx, ch incident.Change) erro
 	}
 }
 
-func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) error {
-	if w := ch.Claim; w != nil {
-		if s.postgres {
-			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, pauseLock); err != nil {
-				return err
-			}
-		}
-		pauses, err := s.pauses(ctx, tx)
-		if err != nil {
+// writesOf claims and ends writes, and returns those that ended, to be counted.
+func (s *Store) writesOf(ctx context.Context, tx *sql.Tx, ch incident.Change) ([]incident.Tally, error) {
+	if err := s.claimWrite(ctx, tx, ch.Claim); err != nil || ch.Finish == nil {
+		return nil, err
+	}
+	w := ch.Finish
+	var kind, op string
+	err := s.row(ctx, tx, []any{&kind, &op}, `UPDATE writes SET ended_at = ?, result = ? WHERE id = ? RETURNING kind, op`,
+		nanos(w.EndedAt), string(w.Result), w.ID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = incident.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("end write %s: %w", w.ID, err)
+	}
+	return []incident.Tally{{Family: incident.TallyWrites, Labels: []string{kind, op, string(w.Result)}}}, nil
+}
+
+func (s *Store) claimWrite(ctx context.Context, tx *sql.Tx, w *incident.Write) error {
+	if w == nil {
+		return nil
+	}
+	if s.postgres {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, pauseLock); err != nil {
 			return err
 		}
-		if p := incident.PauseOf(pauses, w.Pool); p != nil {
-			return &incident.PausedError{Pause: *p}
-		}
-		if _, err := s.changed(ctx, tx,
-			`INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.DryRun),
-			nanos(w.StartedAt)); err != nil {
-			return fmt.Errorf("claim write %s: %w", w.ID, err)
-		}
 	}
-	if w := ch.Finish; w != nil {
-		n, err := s.changed(ctx, tx, `UPDATE writes SET ended_at = ?, result = ? WHERE id = ?`, nanos(w.EndedAt),
-			string(w.Result), w.ID)
-		if err != nil {
-			return fmt.Errorf("end write %s: %w", w.ID, err)
-		}
-		if n == 0 {
-			return fmt.Errorf("end write %s: %w", w.ID, incident.ErrNotFound)
-		}
+	pauses, err := s.pauses(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if p := incident.PauseOf(pauses, w.Pool); p != nil {
+		return &incident.PausedError{Pause: *p}
+	}
+	if _, err := s.changed(ctx, tx,
+		`INSERT INTO writes (id, incident, step, pool, kind, target, op, drill, started_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		w.ID, w.Incident, w.Step, w.Pool, string(w.Kind), w.Target, string(w.Op), flag(w.DryRun),
+		nanos(w.StartedAt)); err != nil {
+		return fmt.Errorf("claim write %s: %w", w.ID, err)
 	}
 	return nil
 }

@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -71,7 +74,47 @@ func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time
 // SaveMessage keeps what became of a claimed message; what is wanted is never lowered by it. incident.ErrFenced says
 // that the claim was lost.
 func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release bool) error {
-	n, err := s.changed(ctx, s.write,
+	var err error
+	if first := m.TS != "" && m.PostedAt.IsZero() && m.Kind == "" && m.Sink == incident.SinkSlack; first {
+		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.savePosted(ctx, tx, m, release) })
+	} else {
+		err = s.saveMessage(ctx, s.write, m, release)
+	}
+	if err != nil {
+		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
+	}
+	return nil
+}
+
+// savePosted saves a message that may be posted by now for the first time, and counts how long that took.
+func (s *Store) savePosted(ctx context.Context, tx *sql.Tx, m incident.Message, release bool) error {
+	var posted int64
+	var before string
+	err := s.row(ctx, tx, []any{&posted, &before}, `SELECT posted_at, ts FROM messages WHERE incident = ? AND sink = ?`,
+		m.Incident, m.Sink)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if err := s.saveMessage(ctx, tx, m, release); err != nil || posted > 0 || before != "" {
+		return err
+	}
+	var body string
+	if err := s.row(ctx, tx, []any{&body}, `SELECT body FROM incidents WHERE id = ?`, m.Incident); err != nil {
+		return err
+	}
+	var inc incident.Incident
+	if err := json.Unmarshal([]byte(body), &inc); err != nil {
+		return fmt.Errorf("read its incident from JSON: %w", err)
+	}
+	t, counts := inc.MessageTally(s.Now())
+	if !counts {
+		return nil
+	}
+	return s.tally(ctx, tx, []incident.Tally{t})
+}
+
+func (s *Store) saveMessage(ctx context.Context, db querier, m incident.Message, release bool) error {
+	n, err := s.changed(ctx, db,
 		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
 			last_error = ?, gave_up = ?, gave_up_wanted = ?, called_at = ?,
 			posted_at = CASE WHEN ? = 1 AND posted_at = 0 THEN ? ELSE posted_at END,
@@ -79,13 +122,10 @@ func (s *Store) SaveMessage(ctx context.Context, m incident.Message, release boo
 			WHERE incident = ? AND sink = ? AND fence = ?`,
 		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
 		givenUp(m), m.Wanted, nanos(m.CalledAt), flag(m.TS != ""), nanos(s.Now()), flag(release), m.Incident, m.Sink, m.Fence)
-	if err != nil {
-		return fmt.Errorf("save the message of %s: %w", m.Incident, err)
+	if err == nil && n == 0 {
+		err = incident.ErrFenced
 	}
-	if n == 0 {
-		return fmt.Errorf("save the message of %s: %w", m.Incident, incident.ErrFenced)
-	}
-	return nil
+	return err
 }
 
 // Message returns the message of an incident, or of a digest, that people decide in.

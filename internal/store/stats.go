@@ -19,9 +19,11 @@ type Stats struct {
 	OldestWaiting                     time.Time
 	// LastDelivery is when the newest delivery came in that the store still keeps; zero when there is none.
 	LastDelivery time.Time
-	// Incidents counts the open ones by state, without drills; Writes all by result, "open" being a claim that has not
-	// ended.
-	Incidents, Writes map[string]int64
+	// Incidents counts the open ones by state, without drills; OpenWrites the claims that have not ended.
+	Incidents  map[string]int64
+	OpenWrites int64
+	// Tallies are what has happened so far.
+	Tallies []incident.Tallied
 	// MessagesWaiting have something to send; MessagesGivenUp are among them, and wait for a person.
 	MessagesWaiting, MessagesGivenUp int64
 	// Drills counts them by how they ended, "running" being those that go on.
@@ -60,7 +62,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 	}
 	err := s.row(ctx, tx, []any{
 		&out.DeliveriesWaiting, &oldest, &newest, &out.DeliveriesDead, &out.MessagesWaiting, &out.MessagesGivenUp,
-		&out.Folded, &out.ClicksWaiting, &out.Pauses, &out.Unreadable,
+		&out.Folded, &out.ClicksWaiting, &out.Pauses, &out.Unreadable, &out.OpenWrites,
 	}, `SELECT
 		(SELECT COUNT(*) FROM deliveries WHERE state = 'new'),
 		`+oldestWaiting+`,
@@ -72,7 +74,8 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 		(SELECT COUNT(*) FROM messages m JOIN incidents i ON i.id = m.incident WHERE m.folded = 1 AND i.state <> 'closed'),
 		(SELECT COUNT(*) FROM clicks WHERE state = 'new'),
 		(SELECT COUNT(*) FROM pauses),
-		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1)`, append(slices.Clone(sinks), sinks...)...)
+		(SELECT COUNT(*) FROM incidents WHERE unreadable = 1),
+		(SELECT COUNT(*) FROM writes WHERE ended_at = 0)`, append(slices.Clone(sinks), sinks...)...)
 	if err != nil {
 		return err
 	}
@@ -87,8 +90,7 @@ func (s *Store) count(ctx context.Context, tx *sql.Tx, out *Stats) error {
 			WHERE exercise <> '' GROUP BY exercise`); err != nil {
 		return err
 	}
-	out.Writes, err = s.counts(ctx, tx,
-		`SELECT CASE WHEN ended_at = 0 THEN 'open' ELSE `+writeResult+` END, COUNT(*) FROM writes GROUP BY 1`)
+	out.Tallies, err = s.tallies(ctx, tx)
 	return err
 }
 

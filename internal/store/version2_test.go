@@ -59,7 +59,7 @@ func TestAStoreOfVersion2KeepsItsIncidents(t *testing.T) {
 		if d := cmp.Diff(store.Stats{
 			DeliveriesWaiting: 3, DeliveriesDead: 1, OldestWaiting: leftAt, LastDelivery: leftAt,
 			ClicksWaiting: 2, Pauses: 1, MessagesWaiting: 2,
-			Incidents: map[string]int64{"settling": 1, "deciding": 1}, Writes: map[string]int64{"applied": 1},
+			Incidents: map[string]int64{"settling": 1, "deciding": 1}, Tallies: []incident.Tallied{},
 			Drills: map[string]int64{},
 		}, st); d != "" {
 			t.Errorf("-want +got:\n%s", d)
