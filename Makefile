@@ -17,7 +17,7 @@ plain := ./test/crash ./test/docs ./test/image ./test/messages ./test/sandbox ./
 # What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
 # what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
 # of which some tests are too slow for the detector. All of it gives way to whoever waits for a scrape or a rollout.
-single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/efficacy ./test/pages
+single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/efficacy ./test/grafana ./test/pages
 arithmetic := $(single) ./internal/playbooktest ./test/fleet ./test/fleet/trial
 
 # Lint has vetted it; linked without what only a debugger reads. A program with the race detector sleeps a second before
@@ -41,7 +41,7 @@ test test-%: export GOGC ?= 400
 
 test: ## everything but lint and long fuzzing; installs what it needs on Debian as root, builds the tools the first time
 	@scripts/prepare.sh
-	@scripts/tools.sh prom kube kwok helm crds slack tests
+	@scripts/tools.sh prom kube kwok helm crds slack grafana tests
 	@begin=$$(date +%s); code=0; \
 	$(MAKE) --no-print-directory -k -j2 test-loops test-units || code=1; \
 	$(MAKE) --no-print-directory -k -j2 test-plain test-arithmetic || code=1; \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds everything that the tests run beside our own code, once, into a folder outside the tree.
 #
-#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, helm, crds, slack (all when none is named);
+#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, helm, crds, slack, grafana (all when none is
+#                              named);
 #                              says first what that is and how long it takes, and nothing when all is there
 #                              with "tests" it also says how long compiling the tests takes, the first time
 #   scripts/tools.sh --compiled  notes that this was done
@@ -152,11 +153,12 @@ set_crds() {
 
 # --- end of the recipes
 
-# Slack's SDKs for Node. Their folder is named after their lock file, so that a new one leaves the other tools alone.
-set_slack() {
-  local sdk=test/slacksdk name
-  name=slacksdk-$(sha256sum <$sdk/package-lock.json | cut -c1-12)
-  todo "Slack's SDKs" "$out/$name/node_modules/.package-lock.json" 20 || return 0
+# modules NAME WHAT: what test/NAME pins for Node. Its folder is named after the lock file, so that a new one leaves the
+# other tools alone.
+modules() {
+  local from=test/$1 name
+  name=$1-$(sha256sum <"$from/package-lock.json" | cut -c1-12)
+  todo "$2" "$out/$name/node_modules/.package-lock.json" 20 || return 0
   rm -rf "$out/$name.new"
   local old
   for old in "$cache"/tools-*/"$name"; do
@@ -166,15 +168,18 @@ set_slack() {
     return
   done
   mkdir "$out/$name.new"
-  cp $sdk/package.json $sdk/package-lock.json $sdk/.npmrc "$out/$name.new"
-  if ! (cd "$out/$name.new" && npm ci --ignore-scripts --no-audit --no-fund) >"$out/log/slack" 2>&1 9>&-; then
-    { echo "cannot install Slack's SDKs:"; tail -30 "$out/log/slack"; } >&2
+  cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$out/$name.new"
+  if ! (cd "$out/$name.new" && npm ci --ignore-scripts --no-audit --no-fund) >"$out/log/$1" 2>&1 9>&-; then
+    { echo "cannot install $2:"; tail -30 "$out/log/$1"; } >&2
     return 1
   fi
   rm -rf "${out:?}/$name"
   mv "$out/$name.new" "$out/$name"
-  echo "installed Slack's SDKs"
+  echo "installed $2"
 }
+
+set_slack() { modules slacksdk "Slack's SDKs"; }
+set_grafana() { modules grafana "Grafana's types of dashboards"; }
 
 # What go test compiles is no tool, and make test brings it about; but who waits for both wants to know it at once. The
 # file is where go clean -cache removes it with the rest.
@@ -187,9 +192,9 @@ case "${1:-}" in
 --env) printf 'export VLLM_MEDIC_TOOLS=%q\n' "$out"; exit 0 ;;
 --prune) find "$cache" -mindepth 1 -maxdepth 1 -name 'tools-*' ! -name "tools-$key" -exec rm -rf {} +; exit 0 ;;
 esac
-[ $# -gt 0 ] || set -- lint prom kube kwok helm crds slack
+[ $# -gt 0 ] || set -- lint prom kube kwok helm crds slack grafana
 for s in "$@"; do
-  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|prom|kube|kwok|helm|crds|slack|tests...]" >&2; exit 2; }
+  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|prom|kube|kwok|helm|crds|slack|grafana|tests...]" >&2; exit 2; }
 done
 
 # About how many seconds each takes after those before it, on two cores that have nothing else to do.

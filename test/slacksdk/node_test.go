@@ -3,13 +3,10 @@ package slacksdk
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
@@ -27,24 +24,21 @@ type node struct {
 // run starts a script of this folder with the SDKs that its lock file pins.
 func run(t *testing.T, s *fakeslack.Server, script string, env ...string) *node {
 	t.Helper()
-	lock, err := os.ReadFile("package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	// Go keeps the result of a test as long as the files that it looked at stay as they are.
 	if _, err := os.Stat(script); err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(lock)
-	modules := tools.File(t, filepath.Join("slacksdk-"+hex.EncodeToString(sum[:])[:12], "node_modules"))
+	modules := tools.Modules(t, "slacksdk")
 	cmd := exec.CommandContext(t.Context(), "node", script)
 	cmd.Env = append(env, "NODE_PATH="+modules, "PATH="+os.Getenv("PATH"), "HOME="+t.TempDir(),
 		"SLACK_API_URL="+s.APIURL(), "SLACK_TOKEN="+s.Token())
 	n := &node{log: &bytes.Buffer{}}
 	cmd.Stderr = n.log
-	if n.in, err = cmd.StdinPipe(); err != nil {
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	n.in = in
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -34,6 +36,18 @@ func File(t testing.TB, name string) string {
 	return path
 }
 
+// Modules is the node_modules that test/NAME pins for Node in its package-lock.json. It is for the tests of that
+// folder.
+func Modules(t testing.TB, name string) string {
+	t.Helper()
+	lock, err := os.ReadFile("package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(lock)
+	return File(t, filepath.Join(name+"-"+hex.EncodeToString(sum[:])[:12], "node_modules"))
+}
+
 // Path is File for a program that is not a test. It builds nothing: building takes minutes, and a test has a time
 // limit.
 func Path(name string) (string, error) {
@@ -42,7 +56,7 @@ func Path(name string) (string, error) {
 		return "", fmt.Errorf("find the tools that the tests run: %w", err)
 	}
 	path := filepath.Join(folder, name)
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); err != nil { //nolint:gosec // a name of ours in a folder of ours
 		return "", fmt.Errorf("the tools that the tests run are not complete; build them with make tools: %w", err)
 	}
 	return path, nil

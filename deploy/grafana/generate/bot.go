@@ -1,0 +1,191 @@
+package main
+
+// own are the matchers of the bot's own metrics: several bots in one Prometheus are jobs.
+const own = `{job=~"$job"}`
+
+// counted is a metric that every replica reads from the one store: all of them say the same, so the highest counts.
+func counted(metric string, labels ...string) string {
+	if len(labels) == 0 {
+		return "max by (job) (" + metric + own + ")"
+	}
+	return "max by (job, " + labels[0] + ") (" + metric + own + ")"
+}
+
+// perSecond is the rate of a counter that each replica has of its own.
+func perSecond(metric, label string) string {
+	return "sum by (" + label + ") (rate(" + metric + own + "[$__rate_interval]))"
+}
+
+// process is a metric that every program in Go has, of the bot only.
+func process(expr string) string { return expr + " and on (job, instance) vllm_medic_store_up" }
+
+// bot is the dashboard of vllm-medic itself.
+func bot() dashboard {
+	d := board("vllm-medic-bot", "vllm-medic",
+		"Whether vllm-medic receives alerts, reaches what it needs, and gets through its work.")
+	d.Templating.List = []variable{chooser(), choice("job", "Bot", "vllm_medic_store_up", "job")}
+	d.Annotations.List = []annotation{openIncidents(own), appliedChanges(own)}
+	d.Panels = laid(health(), incidents(), intake(), slack(), inside())
+	return d
+}
+
+func openIncidents(matchers string) annotation {
+	return marks("Incidents", "red", "sum(max by (job, state) (vllm_medic_incidents_open"+matchers+"))",
+		"Incident open", "vllm-medic has an open incident.", "")
+}
+
+func appliedChanges(matchers string) annotation {
+	return marks("Changes", "purple", `max(delta(vllm_medic_writes`+withResult(matchers, "applied")+`[2m]))`,
+		"Change applied", "vllm-medic changed a workload.", "")
+}
+
+// withResult adds the label result to matchers.
+func withResult(matchers, result string) string {
+	if matchers == "" {
+		return `{result="` + result + `"}`
+	}
+	return matchers[:len(matchers)-1] + `,result="` + result + `"}`
+}
+
+func health() row {
+	up := map[string]string{"0": "down", "1": "up"}
+	return row{title: "Health", width: 4, height: 4, charts: []chart{
+		{
+			title: "Store", stat: true, unit: "short", words: up, queries: []query{{"min(vllm_medic_store_up" + own + ")", ""}},
+			description: "Whether the store takes commits. /readyz of the bot says why it doesn't.",
+		},
+		{
+			title: "Slack", stat: true, unit: "short", words: up, queries: []query{{"min(vllm_medic_slack_up" + own + ")", ""}},
+			description: "Whether Slack answers and clicks arrive. /readyz says the next step. No data without Slack.",
+		},
+		{
+			title: "Playbooks", stat: true, unit: "short", words: map[string]string{"0": "invalid", "1": "active"},
+			queries:     []query{{"min(vllm_medic_playbooks_reload_successful" + own + ")", ""}},
+			description: "Invalid: the last valid ones stay active; the log has each error with its position.",
+		},
+		{
+			title: "Open incidents", stat: true, unit: "short",
+			queries:     []query{{"sum(max by (job, state) (vllm_medic_incidents_open" + own + "))", ""}},
+			description: "Without drills.",
+		},
+		{
+			title: "Oldest waiting delivery", stat: true, unit: "s", limit: 60,
+			queries:     []query{{"max(vllm_medic_deliveries_oldest_waiting_seconds" + own + ")", ""}},
+			description: "Above a minute: the log says which system doesn't respond.",
+		},
+		{
+			title: "Pauses", stat: true, unit: "short", calm: true,
+			queries:     []query{{"max(vllm_medic_pauses" + own + ")", ""}},
+			description: "While one is in effect, nothing is changed in its scope.",
+		},
+	}}
+}
+
+func incidents() row {
+	return row{title: "Incidents", width: 8, height: 8, charts: []chart{
+		{
+			title: "Open incidents by state", unit: "short", stacked: true, runbook: "states.md",
+			queries:     []query{{counted("vllm_medic_incidents_open", "state"), "{{state}}"}},
+			description: "Deciding for a long time: nobody responds.",
+		},
+		{
+			title: "Writes in the store by result", unit: "short",
+			queries: []query{{counted("vllm_medic_writes", "result"), "{{result}}"}},
+			description: "Of the incidents that the store still keeps, so they can go down. failed or drift: see the " +
+				"incidents' threads. open for a long time: the outcome is unknown.",
+		},
+		{
+			title: "Drills in the store by result", unit: "short", runbook: "drills.md",
+			queries:     []query{{counted("vllm_medic_drills", "result"), "{{result}}"}},
+			description: "undecided: nobody responded to the exercise either.",
+		},
+	}}
+}
+
+func intake() row {
+	return row{title: "Alerts in", width: 8, height: 8, charts: []chart{
+		{
+			title: "Requests from Alertmanager per second", unit: "short",
+			queries:     []query{{perSecond("vllm_medic_webhook_requests_total", "answer"), "{{answer}}"}},
+			description: "None for a long time: check that Alertmanager posts here, with the right password.",
+		},
+		{
+			title: "Deliveries waiting", unit: "short",
+			queries: []query{
+				{counted("vllm_medic_deliveries_waiting"), "waiting"},
+				{counted("vllm_medic_deliveries_dead"), "failed permanently"},
+			},
+			description: "Deliveries that are no part of an incident yet. Those that failed arrive again with Alertmanager's " +
+				"repeat_interval.",
+		},
+		{
+			title: "Age of the oldest waiting delivery", unit: "s", limit: 60,
+			queries:     []query{{counted("vllm_medic_deliveries_oldest_waiting_seconds"), "age"}},
+			description: "0 if none waits.",
+		},
+	}}
+}
+
+func slack() row {
+	return row{title: "Messages out", width: 8, height: 8, charts: []chart{
+		{
+			title: "Messages that are not up to date", unit: "short",
+			queries: []query{
+				{counted("vllm_medic_messages_waiting"), "waiting"},
+				{counted("vllm_medic_messages_given_up"), "need a human"},
+				{counted("vllm_medic_incidents_folded"), "in a digest only"},
+			},
+			description: "Waiting grows: Slack or a receiver is down or limits the bot. The log says the next step for those " +
+				"that need a human.",
+		},
+		{
+			title: "Calls to Slack per second", unit: "short", runbook: "slack.md",
+			queries:     []query{{perSecond("vllm_medic_slack_calls_total", "result"), "{{result}}"}},
+			description: "refused: the log says the next step. rate_limited: give pools channels of their own.",
+		},
+		{
+			title: "Connections to Slack, and clicks that wait", unit: "short",
+			queries: []query{
+				{"vllm_medic_slack_connections" + own, "connections {{instance}}"},
+				{counted("vllm_medic_clicks_waiting"), "clicks waiting"},
+			},
+			description: "0 connections: clicks and commands don't arrive; decide with vllm-medic incidents.",
+		},
+	}}
+}
+
+func inside() row {
+	return row{title: "Inside", width: 8, height: 8, collapsed: true, charts: []chart{
+		{
+			title: "Internal errors per second, by part", unit: "short",
+			queries:     []query{{perSecond("vllm_medic_panics_total", "part"), "{{part}}"}},
+			description: "A bug that was caught; the log has the stack trace.",
+		},
+		{
+			title: "Work that didn't finish in time", unit: "short",
+			queries: []query{
+				{"vllm_medic_turns_hung" + own, "still running {{instance}}"},
+				{"rate(vllm_medic_turns_given_up_total" + own + "[$__rate_interval])", "given up per second {{instance}}"},
+			},
+			description: "A system that the bot calls doesn't respond and ignores its deadline.",
+		},
+		{
+			title: "Clock ahead of the store", unit: "s", signed: true,
+			queries:     []query{{"vllm_medic_store_clock_offset_seconds" + own, "{{instance}}"}},
+			description: "Beyond 5 s either way: check time synchronization. 0 on SQLite.",
+		},
+		{
+			title: "Memory", unit: "bytes", queries: []query{{process("process_resident_memory_bytes" + own), "{{instance}}"}},
+			description: "Of the process. docs/operations.md says how much to give it.",
+		},
+		{
+			title: "CPU", unit: "short",
+			queries:     []query{{process("rate(process_cpu_seconds_total" + own + "[$__rate_interval])"), "{{instance}}"}},
+			description: "In cores.",
+		},
+		{
+			title: "Goroutines", unit: "short", queries: []query{{process("go_goroutines" + own), "{{instance}}"}},
+			description: "They follow the load. A line that only rises is a leak.",
+		},
+	}}
+}
