@@ -14,8 +14,11 @@ type Request struct {
 	Steps []string `json:"steps,omitempty"`
 	// Undo is the step whose undo is offered.
 	Undo string `json:"undo,omitempty"`
-	// Mention are all who have been called.
+	// Mention are all who have been called for it.
 	Mention []string `json:"mention,omitempty"`
+	// CalledAt is when they were called, but for reminders and escalations. It is older than At when this took the place
+	// of another request so soon that nobody was called anew.
+	CalledAt time.Time `json:"calledAt,omitzero"`
 	// RemindedAt is when they were reminded.
 	RemindedAt time.Time `json:"remindedAt,omitzero"`
 	// Escalated is how far it was escalated: the newest Escalation.After.
@@ -98,6 +101,11 @@ func (r Request) covers(o Request) bool {
 	return o.Undo == "" || o.Undo == r.Undo
 }
 
+// callAgain is how long after a call nobody is called again for something new that is asked besides: they look already,
+// and find all that is asked in the message. A rollback that is offered is followed within seconds by a look that may
+// find another step to ask about.
+const callAgain = 2 * time.Minute
+
 // request calls the approvers for what is asked now, in a line of the thread: a message in Slack that is only edited
 // makes no phone ring. It does so once: not when the same plan is looked at again or follows the live values, but when
 // something is asked that was not before. That is a new request, for those who are asked first: whoever was called for
@@ -107,22 +115,27 @@ func (a *applier) request() {
 	if len(open) == 0 {
 		return
 	}
-	want := Request{At: a.now, Undo: a.inc.UndoOffered}
+	want := Request{At: a.now, CalledAt: a.now, Undo: a.inc.UndoOffered}
 	for _, s := range open {
 		want.Mention = called(want.Mention, s.Needs.Groups, s.Needs.Users)
 		if s.ID != a.inc.UndoOffered {
 			want.Steps = append(want.Steps, s.setting())
 		}
 	}
+	mention := want.Mention
 	if old := a.inc.Request; old != nil {
 		if old.Open() && old.covers(want) {
 			return
 		}
 		want.Steps = called(want.Steps, old.Steps) // a cause that comes back and asks for these again calls nobody
+		if a.now.Before(old.CalledAt.Add(callAgain)) {
+			mention = slices.DeleteFunc(slices.Clone(mention), func(id string) bool { return slices.Contains(old.Mention, id) })
+			want.CalledAt = old.CalledAt
+		}
 	}
 	a.endRequest()
 	a.inc.Request = &want
-	a.call(NoteApprovalNeeded, want.Mention)
+	a.call(NoteApprovalNeeded, mention)
 }
 
 // setting identifies the field that a step sets, whatever its value.
@@ -146,7 +159,7 @@ func (a *applier) replaceRequest() {
 	old := a.inc.Request
 	a.endRequest()
 	if a.inc.State == StateDeciding && old != nil {
-		a.inc.Request = &Request{Steps: old.Steps}
+		a.inc.Request = &Request{Steps: old.Steps, Mention: old.Mention, CalledAt: old.CalledAt}
 	}
 }
 

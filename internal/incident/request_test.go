@@ -98,6 +98,55 @@ func TestPeopleAreCalledOnceForWhatIsAsked(t *testing.T) {
 	}
 }
 
+// The look right after a rollback was offered finds something new to ask. It calls only those who were not called
+// seconds before; later it calls all, and so it does when they have answered meanwhile.
+func TestWhoWasJustCalledIsNotCalledForTheNextPlan(t *testing.T) {
+	t.Parallel()
+	scale, limit := by(scaleStep("2", "3"), []string{"U1"}, []string{"S1"}), by(throttleStep(), []string{"U1", "U2"}, nil)
+	offered := after(t, verifying(t, scale), 0, verdict(VerdictWorse))
+	if c := calls(offered); len(c) != 1 || !slices.Equal(c[0].Mention, []string{"S1", "U1"}) {
+		t.Fatalf("a rollback is offered: called %+v", c)
+	}
+	replanned := func(inc Incident, d time.Duration, s Step) Result {
+		return after(t, after(t, inc, d, found("memory", s)).Incident, d, Asked{ExpiresAt: now.Add(time.Hour)})
+	}
+	soon := replanned(offered.Incident, 3*time.Second, limit)
+	if c := calls(soon); len(c) != 1 || !slices.Equal(c[0].Mention, []string{"U2"}) || !c[0].Thread {
+		t.Errorf("three seconds later: called %+v", c)
+	}
+	if r := soon.Incident.Request; !r.Open() || !r.At.Equal(now.Add(3*time.Second)) ||
+		!slices.Equal(r.Mention, []string{"U1", "U2", "S1"}) {
+		t.Errorf("three seconds later: the request %+v", r)
+	}
+	reminder := after(t, soon.Incident, 4*time.Second, Reminded{})
+	if c := calls(reminder); len(c) != 1 || len(c[0].Mention) != 3 {
+		t.Errorf("the reminder called %+v", c)
+	}
+	other := by(scaleStep("8192", "4096"), []string{"U1"}, nil)
+	other.Kind, other.Target.Field = StepMaxNumBatchedTokens, "args[vllm] --max-num-batched-tokens"
+	other.Digest = other.ComputeDigest()
+	// Plans that follow each other fast do not put the next call off.
+	inc := soon.Incident
+	for _, c := range []struct {
+		at   time.Duration
+		want []string
+	}{{callAgain / 2, nil}, {callAgain - time.Second, nil}, {callAgain, []string{"U1", "S1"}}} {
+		s := other
+		s.Target.Field = c.at.String()
+		s.Digest = s.ComputeDigest()
+		res := replanned(inc, c.at, s)
+		if got := calls(res); len(got) != 1 || !slices.Equal(got[0].Mention, c.want) {
+			t.Errorf("%s later: called %+v", c.at, got)
+		}
+		inc = res.Incident
+	}
+	kept := after(t, offered.Incident, time.Second, Decided{Decision: Decision{Step: "p1-s1", Verb: Keep, By: alice}})
+	again := replanned(kept.Incident, 5*time.Second, limit)
+	if c := calls(again); len(c) != 1 || !slices.Equal(c[0].Mention, []string{"U1", "U2"}) {
+		t.Errorf("after an answer: called %+v", c)
+	}
+}
+
 // Two causes take turns every minute, as neighbors do under load. Each asks for something of its own: people are called
 // once for each of them, and the request ends.
 func TestCausesThatTakeTurnsCallPeopleOnceEach(t *testing.T) {
@@ -149,7 +198,7 @@ func TestPeopleAreCalledWhenTheNextDecisionIsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res := after(t, tc.before, time.Minute, tc.ev)
+			res := after(t, tc.before, callAgain, tc.ev)
 			got := calls(res)
 			if len(got) != 1 || res.Incident.State != StateDeciding {
 				t.Fatalf("state %s, called %+v", res.Incident.State, got)
