@@ -92,7 +92,8 @@ func (b board) questions(values map[string]string) []question {
 // chosen are values for every variable that the queries may have.
 func chosen() map[string]string {
 	return map[string]string{
-		"namespace": "llm", "model": "llama-70b", "window": "5m", "job": "vllm-medic", "__rate_interval": "1m",
+		"namespace": "llm", "model": "llama-70b", "window": "5m", "job": "vllm-medic", "pool": ".*",
+		"__rate_interval": "1m",
 	}
 }
 

@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // own are the matchers of the bot's own metrics: several bots in one Prometheus are jobs.
 const own = `{job=~"$job"}`
 
@@ -23,28 +25,42 @@ func process(expr string) string { return expr + " and on (job, instance) vllm_m
 func bot() dashboard {
 	d := board("vllm-medic-bot", "vllm-medic",
 		"Whether vllm-medic receives alerts, reaches what it needs, and gets through its work.")
-	d.Templating.List = []variable{chooser(), choice("job", "Bot", "vllm_medic_store_up", "job")}
-	d.Annotations.List = []annotation{openIncidents(own), appliedChanges(own)}
-	d.Panels = laid(health(), incidents(), intake(), slack(), inside())
+	d.Templating.List = []variable{chooser(), choice("job", "Bot", "vllm_medic_store_up", "job"), ofPool()}
+	d.Annotations.List = incidentMarks(`job=~"$job",`)
+	d.Panels = laid(health(), incidents(), intake(), slack(), others(), inside())
 	return d
 }
 
-func openIncidents(matchers string) annotation {
-	return marks("Incidents", "red", "sum(max by (job, state) (vllm_medic_incidents_open"+matchers+"))",
-		"Incident open", "vllm-medic has an open incident.", "")
+// perHour is by how much a counter of the store rose in an hour. All replicas show the same, so the highest counts.
+func perHour(metric, label string, all ...string) string {
+	return "sum by (" + label + ") (max by (" + strings.Join(append([]string{"job"}, all...), ", ") + ") (increase(" +
+		metric + own + "[1h])))"
 }
 
-func appliedChanges(matchers string) annotation {
-	return marks("Changes", "purple", `max(delta(vllm_medic_writes`+withResult(matchers, "applied")+`[2m]))`,
-		"Change applied", "vllm-medic changed a workload.", "")
+// median is the middle of a histogram of the store, over a week.
+func median(metric string) string {
+	return "histogram_quantile(0.5, max by (le) (increase(" + metric + "_bucket" + own + "[7d])))"
 }
 
-// withResult adds the label result to matchers.
-func withResult(matchers, result string) string {
-	if matchers == "" {
-		return `{result="` + result + `"}`
+// happened marks when a counter of the store rose, whatever the distance between two points is.
+func happened(name, color, metric, matchers, by, title string) annotation {
+	return marks(name, color, "max by ("+by+") (increase("+metric+"{"+matchers+"}[$__rate_interval]))", title, name, by)
+}
+
+// incidentMarks are what the bot did, by pool where its metrics say so.
+func incidentMarks(matchers string) []annotation {
+	return []annotation{
+		happened("Incident opened", "red", "vllm_medic_incidents_opened_total", matchers+`pool=~"$pool"`, "pool", "{{pool}}"),
+		happened("Incident closed", "green", "vllm_medic_incidents_closed_total", matchers+`pool=~"$pool"`,
+			"pool, diagnosis", "{{pool}}: {{diagnosis}}"),
+		happened("Changed by vllm-medic", "purple", "vllm_medic_writes_total", matchers+`result="applied"`,
+			"knob, op", "{{op}} {{knob}}"),
 	}
-	return matchers[:len(matchers)-1] + `,result="` + result + `"}`
+}
+
+// ofPool chooses whose incidents are marked.
+func ofPool() variable {
+	return choice("pool", "Incidents of", "vllm_medic_incidents_opened_total", "pool")
 }
 
 func health() row {
@@ -86,18 +102,63 @@ func incidents() row {
 		{
 			title: "Open incidents by state", unit: "short", stacked: true, runbook: "states.md",
 			queries:     []query{{counted("vllm_medic_incidents_open", "state"), "{{state}}"}},
-			description: "Deciding for a long time: nobody responds.",
+			description: "Deciding for a long time: no one responds.",
 		},
 		{
-			title: "Writes in the store by result", unit: "short",
-			queries: []query{{counted("vllm_medic_writes", "result"), "{{result}}"}},
-			description: "Of the incidents that the store still keeps, so they can go down. failed or drift: see the " +
-				"incidents' threads. open for a long time: the outcome is unknown.",
+			title: "Opened in an hour, by pool", unit: "short",
+			queries:     []query{{perHour("vllm_medic_incidents_opened_total", "pool", "pool"), "{{pool}}"}},
+			description: "none: alerts that lead to no pool.",
+		},
+		{
+			title: "Closed in an hour, by diagnosis", unit: "short",
+			queries: []query{{
+				perHour("vllm_medic_incidents_closed_total", "diagnosis", "pool", "diagnosis"), "{{diagnosis}}",
+			}},
+			description: "none: no cause was found. vllm-medic incidents show says which readings were missing.",
+		},
+		{
+			title: "Decisions in an hour", unit: "short",
+			queries: []query{{
+				perHour("vllm_medic_decisions_total", "decision, way", "decision", "way"), "{{decision}} {{way}}",
+			}},
+			description: "expired: no one sees the requests, or too few people may approve.",
+		},
+		{
+			title: "Steps refused in an hour, the five most frequent reasons", unit: "short", runbook: "faq.md",
+			queries: []query{{
+				"topk(5, " + perHour("vllm_medic_step_refusals_total", "reason", "stage", "reason") + ")", "{{reason}}",
+			}},
+			description: "rights: a permission is missing. budget: something has to be fixed for good.",
+		},
+		{
+			title: "Changes in an hour, by result", unit: "short",
+			queries: []query{{
+				perHour("vllm_medic_writes_total", "result", "knob", "op", "result"), "{{result}}",
+			}},
+			description: "drift: someone else changed the object first. unknown: it may have taken effect. See the " +
+				"incidents' threads.",
+		},
+		{
+			title: "Verdicts in an hour", unit: "short",
+			queries: []query{{perHour("vllm_medic_verdicts_total", "verdict", "verdict"), "{{verdict}}"}},
+			description: "What the verification of the changes found. worse or unchanged grow: vllm-medic report says which " +
+				"steps don't help.",
+		},
+		{
+			title: "Median time from the alert, over a week", unit: "s",
+			queries: []query{
+				{median("vllm_medic_incident_time_to_message_seconds"), "to the message"},
+				{median("vllm_medic_incident_time_to_diagnosis_seconds"), "to the diagnosis"},
+				{median("vllm_medic_incident_time_to_decision_seconds"), "to the decision"},
+				{median("vllm_medic_incident_time_to_recovery_seconds"), "to recovery after a change"},
+				{median("vllm_medic_incident_time_to_close_seconds"), "to the end"},
+			},
+			description: "From the delivery that opened the incident.",
 		},
 		{
 			title: "Drills in the store by result", unit: "short", runbook: "drills.md",
 			queries:     []query{{counted("vllm_medic_drills", "result"), "{{result}}"}},
-			description: "undecided: nobody responded to the exercise either.",
+			description: "undecided: no one responded to the exercise either.",
 		},
 	}}
 }
@@ -150,6 +211,28 @@ func slack() row {
 				{counted("vllm_medic_clicks_waiting"), "clicks waiting"},
 			},
 			description: "0 connections: clicks and commands don't arrive; decide with vllm-medic incidents.",
+		},
+	}}
+}
+
+func others() row {
+	return row{title: "What it asks", width: 12, height: 8, charts: []chart{
+		{
+			title: "Requests that failed, per second", unit: "short",
+			queries: []query{{
+				"sum by (service, result) (rate(vllm_medic_client_requests_total" + `{job=~"$job",result!="ok"}` +
+					"[$__rate_interval]))", "{{service}} {{result}}",
+			}},
+			description: "client_error is a normal answer of Kubernetes, such as for an object that doesn't exist. no_answer " +
+				"and server_error: the service is down or slow.",
+		},
+		{
+			title: "Time until a service answers, p95", unit: "s",
+			queries: []query{{
+				"histogram_quantile(0.95, sum by (service, le) (rate(vllm_medic_client_request_duration_seconds_bucket" + own +
+					"[$__rate_interval])))", "{{service}}",
+			}},
+			description: "Above a second for prometheus: its queries are expensive.",
 		},
 	}}
 }

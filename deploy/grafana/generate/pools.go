@@ -65,12 +65,12 @@ func pools() dashboard {
 			Name: "window", Label: "Window", Type: "interval", Query: "1m,5m,15m,1h,6h", Refresh: 2,
 			Current: &option{Selected: true, Text: []string{"5m"}, Value: []string{"5m"}},
 		},
+		ofPool(),
 	}
-	d.Annotations.List = []annotation{
+	d.Annotations.List = append([]annotation{
 		marks("Alerts", "orange", `ALERTS{alertstate="firing",alertname=~"vLLM.+",`+chosen+"}",
 			"{{alertname}}", poolName+" {{pod}}", "severity"),
-		openIncidents(""), appliedChanges(""),
-	}
+	}, incidentMarks("")...)
 	d.Panels = laid(now(), goldenSignals(), latency(), requests(), byPod())
 	return d
 }
