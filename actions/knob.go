@@ -19,7 +19,7 @@ type Knob interface {
 	Find(ctx context.Context, cluster *kube.Reader, pool incident.Pool, at incident.Target) (live.Setting, error)
 	// Needs are the rights that the knob of a pool uses, those to write included, in the order of their use. It asks the
 	// cluster only about kinds that are not Kubernetes' own.
-	Needs(ctx context.Context, cluster *kube.Reader, pool incident.Pool) ([]kube.Need, error)
+	Needs(ctx context.Context, kinds kube.Kinds, pool incident.Pool) ([]kube.Need, error)
 }
 
 // knobs has every kind of step that the bot can run: a row each, and those of the table of engine arguments.

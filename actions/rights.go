@@ -58,9 +58,27 @@ func (r *Registry) rights(ctx context.Context, p incident.Pool, m incident.Mode)
 // Needs are the rights that the knobs of a pool use in its mode, in the order of their use. A knob whose kind of
 // workload it never changes needs none.
 func (r *Registry) Needs(ctx context.Context, pool incident.Pool) ([]kube.Need, error) {
+	return needs(ctx, r.cluster, pool)
+}
+
+// Resource finds where the objects of a kind are. *incident.RefusedError says that this cluster has no such kind.
+func (r *Registry) Resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
+	return r.cluster.Resource(ctx, apiVersion, kind)
+}
+
+// KnownKinds has the Needs and the Resource of a Registry without a cluster.
+type KnownKinds struct{ kube.KnownKinds }
+
+// Needs is Registry.Needs.
+func (k KnownKinds) Needs(ctx context.Context, pool incident.Pool) ([]kube.Need, error) {
+	return needs(ctx, k, pool)
+}
+
+func needs(ctx context.Context, kinds kube.Kinds, pool incident.Pool) ([]kube.Need, error) {
 	var out []kube.Need
+	all := knobs()
 	for _, kind := range pool.Knobs.Kinds() {
-		needs, err := r.knobs[kind].Needs(ctx, r.cluster, pool)
+		needs, err := all[kind].Needs(ctx, kinds, pool)
 		if err != nil {
 			return nil, fmt.Errorf("rights for pool %s: %w", pool.Name, err)
 		}
@@ -83,11 +101,6 @@ func (r *Registry) Lacks(ctx context.Context, what authorizationv1.ResourceAttri
 		may, err = replicas.OwnerMissing(ctx, r.cluster, right)
 	}
 	return !may, err
-}
-
-// Resource finds where the objects of a kind are. *incident.RefusedError says that this cluster has no such kind.
-func (r *Registry) Resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error) {
-	return r.cluster.Resource(ctx, apiVersion, kind)
 }
 
 // RightText is a right as the refusals name it: `patch deployments.apps/scale "llama-70b" in namespace llm`.

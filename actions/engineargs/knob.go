@@ -30,7 +30,7 @@ func Knobs() map[incident.StepKind]Knob {
 }
 
 // Needs are the rights on the workload. A kind whose arguments the bot does not change needs none to write.
-func (Knob) Needs(ctx context.Context, c *kube.Reader, pool incident.Pool) ([]kube.Need, error) {
+func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube.Need, error) {
 	w, err := c.Workload(ctx, pool.Workload)
 	if err != nil {
 		return nil, err

@@ -152,20 +152,11 @@ func (c *Reader) Resource(ctx context.Context, apiVersion, kind string) (schema.
 	return r, err
 }
 
-// builtin are the kinds of Kubernetes itself that have a scale.
-func builtin() map[string]schema.GroupVersionResource {
-	apps := schema.GroupVersion{Group: "apps", Version: "v1"}
-	return map[string]schema.GroupVersionResource{
-		"apps/v1 Deployment": apps.WithResource("deployments"), "apps/v1 StatefulSet": apps.WithResource("statefulsets"),
-		"apps/v1 ReplicaSet": apps.WithResource("replicasets"),
-	}
-}
-
 // Workload is where a pool's workload is, for a right. The cluster is asked only about kinds that are not Kubernetes'
 // own.
 func (c *Reader) Workload(ctx context.Context, w incident.WorkloadRef) (Place, error) {
-	r, known := builtin()[w.APIVersion+" "+w.Kind]
-	if !known {
+	r, own := ownKind(w.APIVersion, w.Kind)
+	if !own {
 		var err error
 		if r, err = c.Resource(ctx, w.APIVersion, w.Kind); err != nil {
 			return Place{}, err

@@ -93,7 +93,7 @@ func ownerAt(ctx context.Context, c *kube.Reader, kind ownerKind, at incident.Ta
 }
 
 // Needs are the rights on the workload's scale, and those on whatever may own it.
-func (Knob) Needs(ctx context.Context, c *kube.Reader, pool incident.Pool) ([]kube.Need, error) {
+func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube.Need, error) {
 	w, err := c.Workload(ctx, pool.Workload)
 	if err != nil {
 		return nil, err

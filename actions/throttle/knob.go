@@ -42,7 +42,7 @@ func (Knob) Find(
 }
 
 // Needs are the rights that the pool's gateway asks for.
-func (Knob) Needs(_ context.Context, _ *kube.Reader, pool incident.Pool) ([]kube.Need, error) {
+func (Knob) Needs(_ context.Context, _ kube.Kinds, pool incident.Pool) ([]kube.Need, error) {
 	g, err := gatewayOf(pool, incident.Target{})
 	if err != nil {
 		return nil, err

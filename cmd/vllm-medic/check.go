@@ -147,6 +147,9 @@ func warnings(cfg config.Config) []string {
 			"read that traffic can use people's tokens with the cluster; set listen.tls.api, or end TLS in front of the bot "+
 			"and keep others from reaching listen.api")
 	}
+	if len(cfg.Pools) == 0 {
+		out = append(out, "there are no pools: nothing is diagnosed, and an alert is shown with the pool that would match it")
+	}
 	for _, p := range cfg.Pools {
 		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto && p.Mode != incident.ModeDryRun {
 			continue

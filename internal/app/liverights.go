@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -24,17 +26,24 @@ type Right struct {
 	Optional bool
 }
 
+// kinds knows what a pool's knobs need, and where the objects of a kind are: *actions.Registry asks the cluster,
+// actions.KnownKinds does without.
+type kinds interface {
+	Needs(ctx context.Context, pool incident.Pool) ([]kube.Need, error)
+	Resource(ctx context.Context, apiVersion, kind string) (schema.GroupVersionResource, error)
+}
+
 // Rights are all rights that the bot needs for a pool and its knobs, in the pool's mode: to read evidence, then for its
-// knobs. What both need is required.
-func Rights(ctx context.Context, registry *actions.Registry, p incident.Pool) ([]Right, error) {
-	out, err := evidenceRights(ctx, registry, p.Workload)
+// knobs. What both need is required. check --live asks for them, and vllm-medic rbac and the Helm chart grant them.
+func Rights(ctx context.Context, known kinds, p incident.Pool) ([]Right, error) {
+	out, err := evidenceRights(ctx, known, p.Workload)
 	if err != nil {
 		return nil, err
 	}
 	for _, kind := range p.Knobs.Kinds() {
 		only := p
 		only.Knobs = p.Knobs.Only(kind)
-		needs, err := registry.Needs(ctx, only)
+		needs, err := known.Needs(ctx, only)
 		if err != nil {
 			return nil, err
 		}
@@ -64,11 +73,11 @@ func merge(rights []Right) []Right {
 }
 
 // evidenceRights are those to read a workload and what is around it.
-func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.WorkloadRef) ([]Right, error) {
+func evidenceRights(ctx context.Context, known kinds, w incident.WorkloadRef) ([]Right, error) {
 	if w.IsZero() {
 		return nil, nil
 	}
-	at, err := registry.Resource(ctx, w.APIVersion, w.Kind)
+	at, err := known.Resource(ctx, w.APIVersion, w.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +90,7 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 		required, optional = false, true
 		noPods             = "pods, their crashes and the pool of an alert that names a pod aren't known"
 		noOwner            = "who scales the workload isn't known"
+		noPool             = "the pool of an alert that names a pod isn't found"
 	)
 	out := []Right{
 		may("get", at.Group, at.Resource, "", w.Namespace, w.Name, "the workload isn't read", required),
@@ -98,16 +108,19 @@ func evidenceRights(ctx context.Context, registry *actions.Registry, w incident.
 	switch {
 	case at.Group == "apps" && at.Resource == "deployments":
 		out = append(out,
-			may("get", "apps", "replicasets", "", w.Namespace, "", "the pool of an alert that names a pod isn't found",
-				required),
+			may("get", "apps", "replicasets", "", w.Namespace, "", noPool, required),
 			may("list", "apps", "replicasets", "", w.Namespace, "", "what the last rollout changed isn't shown", optional))
-	case at.Group == "apps" && at.Resource == "statefulsets", at.Group == "leaderworkerset.x-k8s.io":
+	case at.Group == "apps" && at.Resource == "statefulsets", at.Group == "apps" && at.Resource == "daemonsets",
+		at.Group == "leaderworkerset.x-k8s.io":
 		out = append(out,
 			may("list", "apps", "controllerrevisions", "", w.Namespace, "", "what the last rollout changed isn't shown",
 				optional))
 	}
-	if at.Group != "apps" {
+	if at.Group != "apps" { // its pods may belong to objects of Kubernetes that its operator made
 		out = append(out,
+			may("get", "apps", "replicasets", "", w.Namespace, "", noPool, optional),
+			may("get", "apps", "deployments", "", w.Namespace, "", noPool, optional),
+			may("get", "apps", "statefulsets", "", w.Namespace, "", noPool, optional),
 			may("get", at.Group, at.Resource, "scale", w.Namespace, w.Name, "how many replicas are ready isn't known", optional),
 			may("get", "apiextensions.k8s.io", "customresourcedefinitions", "", "", "",
 				"where the kind keeps its replicas isn't known, nor who sets them", optional))
@@ -146,12 +159,12 @@ func poolRights(ctx context.Context, registry *actions.Registry, p, usable incid
 	case len(left) == 0:
 		complete = "all that reading needs; nothing was asked for the knobs that can't be adjusted"
 	default:
-		complete += fmt.Sprintf(" for %s; nothing was asked for the knobs that can't be adjusted", kinds(left))
+		complete += fmt.Sprintf(" for %s; nothing was asked for the knobs that can't be adjusted", kindList(left))
 	}
 	return askRights(ctx, registry, where, complete, rights)
 }
 
-func kinds(of []incident.StepKind) string {
+func kindList(of []incident.StepKind) string {
 	out := make([]string, len(of))
 	for n, k := range of {
 		out[n] = string(k)

@@ -15,8 +15,8 @@ import (
 func (l *loader) pools(f file, cfg Config) []incident.Pool {
 	shared := l.approvers("approvers", f.Approvers, nil, cfg)
 	out := make([]incident.Pool, 0, len(f.Pools))
-	if len(f.Pools) == 0 {
-		l.at("pools", "at least one pool is required")
+	if f.Pools == nil { // an empty list is said on purpose: a fresh install shows the alerts that come, with their pool
+		l.at("pools", "is required; [] for none yet")
 	}
 	for n, p := range f.Pools {
 		out = append(out, l.pool(fmt.Sprintf("pools[%d]", n), p, cfg, shared))
