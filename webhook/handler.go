@@ -62,6 +62,9 @@ func New(
 	if err := reg.Register(count); err != nil {
 		return nil, err
 	}
+	for _, answer := range []string{"unauthorized", "invalid", "too_large", "busy", "unreadable", "unavailable"} {
+		count.WithLabelValues(answer) // a rule sees the first one only when there was a 0 before
+	}
 	return &Handler{
 		auth: auth, inbox: inbox, logger: logger, now: now, count: count,
 		accepted: count.WithLabelValues("accepted"), refusals: logLimiter{last: map[string]time.Time{}}, room: newRoom(),

@@ -40,7 +40,7 @@ func TestEveryVariantPassesTheTestsOfTheRules(t *testing.T) {
 			dir := t.TempDir()
 			args, kept := []string{"test", "rules"}, 0
 			for _, path := range sources {
-				if filepath.Base(path) == "v0.yaml" {
+				if name := filepath.Base(path); name == "v0.yaml" || name == "vllm-medic.yaml" { // of one engine; of none
 					continue
 				}
 				text, n := respelled(t, variant, path)
