@@ -1,4 +1,4 @@
-.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy efficacy stores lint fmt build tools fuzz bench clean gallery
+.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
 
 RELEASE ?= dev
 
@@ -98,6 +98,17 @@ bench: ## the benchmarks with their baselines, five runs each, as benchstat read
 	@command -v webhook >/dev/null || echo "Debian's webhook is not installed (apt-get install webhook): BenchmarkIntake runs without that baseline"
 	go test -run '^$$' -bench . -benchmem -count 5 -timeout 2h ./...
 
+release: ## programs, archives, SBOMs, an OCI image and checksums of this commit, built twice, into dist/; FRESH=1 compiles twice
+	@for part in licenses pack; do (cd tools/release/$$part && GOFLAGS= CGO_ENABLED=0 go test .) || exit 1; done
+	@cd tools/release/pack && GOFLAGS= CGO_ENABLED=0 go run . $(if $(FRESH),-fresh)
+	@scripts/vulncheck.sh dist/vulnerabilities.txt
+
+vulncheck: ## whether the program reaches code with a published vulnerability; VULNDB=file:///... where vuln.go.dev is out of reach
+	@scripts/vulncheck.sh
+
+licenses: ## write THIRD_PARTY_LICENSES again, after what is linked has changed
+	@cd tools/release/licenses && GOFLAGS= go run .
+
 clean: ## remove what build made, and the tools of other versions
-	rm -rf bin
+	rm -rf bin dist
 	@scripts/tools.sh --prune

@@ -31,6 +31,9 @@ func elsewhere() map[string]string {
 		"make stores":           "it builds two stores for minutes; what it measured stands beside it",
 		"make tools":            "make test builds what is missing of them",
 		"make fuzz":             ".ci/run runs its script, for a shorter time",
+		"make release":          "it builds everything four times; it checks what it makes itself",
+		"make licenses":         "TestTheLicensesOfEverythingThatIsLinkedAreShipped of test/image compares what it writes",
+		"make vulncheck":        "it needs the internet; it fails where it can't scan",
 		"make test-under-load":  "it is the end-to-end tests of make test, five times, beside stress-ng",
 	}
 }
