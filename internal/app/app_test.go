@@ -21,6 +21,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/openapi"
 )
 
 // start runs a bot with those options, and stops it after the test.
@@ -70,7 +71,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 	return code, text
 }
 
-// answer sends a request and returns all of the answer.
+// answer sends a request and returns all of the answer, which is held against docs/openapi.yaml.
 func answer(t *testing.T, method, url, token, body string) (int, string, http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -92,6 +93,7 @@ func answer(t *testing.T, method, url, token, body string) (int, string, http.He
 	if err := resp.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
+	openapi.Check(t, req, []byte(body), resp.StatusCode, resp.Header, raw)
 	return resp.StatusCode, string(raw), resp.Header
 }
 

@@ -20,13 +20,14 @@ func protect(next echo.HandlerFunc) echo.HandlerFunc {
 
 // headIsGet lets each route for GET answer HEAD, as load balancers and monitors ask. The server leaves the body out,
 // because it goes by the request that it read itself.
-func headIsGet(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
-			get := r.WithContext(r.Context())
-			get.Method = http.MethodGet
-			r = get
-		}
-		next.ServeHTTP(w, r)
-	})
+type headIsGet struct{ routes http.Handler }
+
+// ServeHTTP is that of http.Handler.
+func (h headIsGet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodHead {
+		get := r.WithContext(r.Context())
+		get.Method = http.MethodGet
+		r = get
+	}
+	h.routes.ServeHTTP(w, r)
 }

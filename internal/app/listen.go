@@ -95,7 +95,7 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 		l = tls.NewListener(l, tc)
 	}
 	a.servers = append(a.servers, &server{name: name, listener: l, http: &http.Server{
-		Handler: headIsGet(routes), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+		Handler: headIsGet{routes}, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 40 * time.Second,
 		IdleTimeout:  60 * time.Second, MaxHeaderBytes: 32 << 10,
 	}})

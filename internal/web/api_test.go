@@ -342,6 +342,20 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+// A body that a proxy could read as a denial and the bot as an approval is neither.
+func TestABodyThatReadsInTwoWaysIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"step":"p1-s1","digest":"d","decision":"deny","decision":"approve"}`,
+		`{"step":"p1-s1","digest":"d","decision":"deny","Decision":"approve"}`,
+		`{"step":"p1-s1","digest":"d","DECISION":"approve"}`,
+		"{\"step\":\"p1-s1\",\"digest\":\"d\xff\",\"decision\":\"approve\"}",
+	} {
+		s := newSite(t)
+		s.refused(s.ask(post, "/api/v1/incidents/inc-1/decision", "ada-token", body), 400)
+	}
+}
+
 func FuzzDecisionBody(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `{"step":"p1-s1","digest":"d","decision":"approve"}`,

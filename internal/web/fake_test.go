@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/present"
 	"github.com/vllm-medic/vllm-medic/internal/report"
 	"github.com/vllm-medic/vllm-medic/internal/web"
+	"github.com/vllm-medic/vllm-medic/test/openapi"
 )
 
 var (
@@ -87,7 +90,21 @@ func (f *fake) Incidents(_ context.Context, filter incident.Filter) ([]incident.
 func (f *fake) IncidentWithJournal(_ context.Context, id string) (incident.Incident, error) {
 	a, err := f.take("show", id)
 	inc, _ := a.(incident.Incident)
+	f.described(inc) //nolint:contextcheck // the test goes on when the request is over
 	return inc, err
+}
+
+// described holds an incident that a page shows against what the API says that it answers with.
+func (f *fake) described(inc incident.Incident) {
+	raw, err := json.Marshal(inc)
+	if _, ok := errors.AsType[*json.UnsupportedValueError](err); ok {
+		return // with a reading that no store keeps and no route answers with
+	}
+	if err != nil {
+		f.t.Error(err)
+	}
+	asked := httptest.NewRequestWithContext(f.t.Context(), get, "/api/v1/incidents/"+url.PathEscape(inc.ID+"i"), nil)
+	openapi.Check(f.t, asked, nil, http.StatusOK, http.Header{"Content-Type": {"application/json"}}, raw)
 }
 
 func (f *fake) Snapshots(_ context.Context, id string) ([]incident.Snapshot, error) {
@@ -288,7 +305,7 @@ func (s *site) look(path string) string {
 	return rec.Body.String()
 }
 
-// ask sends a request with a bearer token, or with none.
+// ask sends a request with a bearer token, or with none. Every answer is held against docs/openapi.yaml.
 func (s *site) ask(method, path, token, body string) *httptest.ResponseRecorder {
 	s.t.Helper()
 	req := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
@@ -299,8 +316,15 @@ func (s *site) ask(method, path, token, body string) *httptest.ResponseRecorder 
 }
 
 func (s *site) send(req *http.Request) *httptest.ResponseRecorder {
+	s.t.Helper()
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
 	rec := httptest.NewRecorder()
 	s.echo.ServeHTTP(rec, req)
+	openapi.Check(s.t, req, body, rec.Code, rec.Header(), rec.Body.Bytes())
 	return rec
 }
 
