@@ -187,23 +187,3 @@ func must(t *testing.T, cmd *exec.Cmd) {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
 }
-
-var (
-	link  = regexp.MustCompile(`\]\(([^)#][^)]*)\)`)
-	block = regexp.MustCompile("(?s)```.*?```")
-)
-
-func TestEveryRelativeLinkLeadsSomewhere(t *testing.T) {
-	t.Parallel()
-	for name, page := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(block.ReplaceAllString(page, ""), -1) {
-			to, _, _ := strings.Cut(m[1], "#")
-			if to == "" || strings.Contains(to, "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(name), to)); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
-			}
-		}
-	}
-}
