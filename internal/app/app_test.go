@@ -115,6 +115,8 @@ func TestTheListenersAnswer(t *testing.T) {
 		{"health", "GET", ops + "/healthz", "", "", 200},
 		{"readiness", "GET", ops + "/readyz", "", "", 200},
 		{"metrics", "GET", ops + "/metrics", "", "", 200},
+		{"goroutines", "GET", ops + "/debug/goroutines", "", "", 200},
+		{"goroutines are not on the API listener", "GET", api + "/debug/goroutines", "view-secret", "", 404},
 		{"webhook without a token", "POST", api + "/api/v1/alertmanager", "", payload, 401},
 		{"webhook with a wrong body", "POST", api + "/api/v1/alertmanager", "hook-secret", "{", 400},
 		{"webhook", "POST", api + "/api/v1/alertmanager", "hook-secret", payload, 200},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 	"time"
@@ -223,6 +224,10 @@ func (a *App) opsRoutes() (http.Handler, error) {
 	}
 	e := a.newEcho()
 	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
+	e.GET("/debug/goroutines", func(c echo.Context) error {
+		// Functions and how many are in each, without the values that they work on.
+		return pprof.Lookup("goroutine").WriteTo(c.Response(), 1)
+	})
 	e.GET("/healthz", func(c echo.Context) error {
 		if stuck := a.liveness.stuck(); len(stuck) > 0 {
 			a.opts.Logger.ErrorContext(c.Request().Context(), "a loop of the bot is stuck; it should be restarted", "reason",

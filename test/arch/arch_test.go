@@ -50,6 +50,7 @@ var inside = map[string][]string{
 	"internal/cluster":           {"internal/incident", "internal/redact", "internal/rescue", "internal/vllm"},
 	"internal/prometheus":        {"internal/incident", "internal/redact"},
 	"internal/audit":             {},
+	"internal/bundle":            {"internal/redact"},
 	"internal/credential":        {},
 	"internal/redact":            {},
 	"internal/promembed":         {},
