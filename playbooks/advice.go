@@ -1,7 +1,9 @@
 package playbooks
 
 import (
+	"math"
 	"regexp"
+	"strconv"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
@@ -37,15 +39,12 @@ func (c *Catalog) filled(advice string, readings map[string]incident.Reading) st
 		if !r.HasValue() {
 			return "unknown"
 		}
-		if r.Unit == incident.UnitCount {
-			whole := *r.Value
-			if whole >= 1 {
-				whole = float64(int64(whole)) // a limit is rounded towards the careful side
-			}
-			r.Value = &whole
-		}
-		if len(r.Pods) > 0 {
+		switch {
+		case len(r.Pods) > 0:
 			return r.Text() + " (" + r.Pods[0].Pod + ")"
+		case r.Unit == incident.UnitCount && *r.Value >= 1 && *r.Value < math.MaxInt32:
+			// A limit is rounded towards the careful side. It is what people copy, so its thousands aren't separated.
+			return r.Bound.Text(strconv.FormatInt(int64(*r.Value), 10))
 		}
 		return r.Text()
 	})

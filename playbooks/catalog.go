@@ -150,7 +150,6 @@ type step struct {
 	condition *rule
 	// times is the signal that says how many times the present value the load needs; empty: the step says it alone.
 	times string
-	label string // of that signal
 }
 
 // never is a change that would make it worse.

@@ -20,7 +20,7 @@ func TestAStepIsSizedByWhatTheLoadNeeds(t *testing.T) {
 		times  float64
 		why    string
 	}{
-		"more than runs":      {exact(1.8), 1.8, "Sized by Demand: 180%."},
+		"more than runs":      {exact(1.8), 1.8, "Sized for the load: 180% of what the pool can serve."},
 		"nothing waits":       {exact(1), 0, ""},
 		"only a bound":        {bound, 0, ""},
 		"no data":             {incident.Reading{}, 0, ""},

@@ -289,7 +289,7 @@ func (l *loader) sizing(at strictyaml.Value, doc stepDoc, s step) step {
 	if u := signal.Unit; u != "" && u != incident.UnitRatio {
 		l.add(at.Key("times").Problem("times: %s is in %s, and not a ratio", add.Times, u))
 	}
-	s.times, s.label = add.Times, signal.Label()
+	s.times = add.Times
 	return s
 }
 
@@ -303,7 +303,7 @@ func (s step) sized(f facts) incident.StepRequest {
 		return out
 	}
 	out.Times = v
-	out.Why += fmt.Sprintf(" Sized by %s: %s.", s.label, q.text(incident.UnitRatio))
+	out.Why += fmt.Sprintf(" Sized for the load: %s of what the pool can serve.", q.text(incident.UnitRatio))
 	return out
 }
 

@@ -251,3 +251,17 @@ func TestTheLongestWarmUpBoundsEveryStep(t *testing.T) {
 		}
 	}
 }
+
+// A person reads the sizes in an advice, and copies its counts into a configuration.
+func TestOnlyWhatIsReadHasSeparatedThousands(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	values := thrash()
+	values["kv_capacity"], values["tokens_per_request"], values["safe_max_num_seqs"] = 2_500_000, 1700, 1250.9
+	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMRequestSwapping"), Pool: chat(), Evidence: readings(values)})
+	want := "max_num_seqs to at most 1250 (0.85 x 2,500,000 of KV cache / 1,700 in an average request)"
+	advice := got.Steps[len(got.Steps)-1].Advice
+	if !strings.Contains(strings.Join(strings.Fields(advice), " "), want) {
+		t.Errorf("the advice is %s", advice)
+	}
+}

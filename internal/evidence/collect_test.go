@@ -60,7 +60,7 @@ func TestAProductOfLabelsIsThatOfTheSmallestEngine(t *testing.T) {
 		series     []string
 	}{
 		{
-			"two engines", "16000 tokens",
+			"two engines", "16,000 tokens",
 			[]string{
 				`{"metric":{"num_gpu_blocks":"2000","block_size":"16"},"value":[1,"1"]}`,
 				`{"metric":{"num_gpu_blocks":"1000","block_size":"16"},"value":[1,"1"]}`,

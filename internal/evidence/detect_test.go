@@ -265,7 +265,7 @@ func TestTheBoundsOfLengthsAreThoseOfTheModel(t *testing.T) {
 		promtest.Value("100000"))
 	ev := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{length},
 		CollectOptions{})
-	if got := ev.Readings["prompt_len_p95"].Text(); got != "≥ 100000 tokens" {
+	if got := ev.Readings["prompt_len_p95"].Text(); got != "≥ 100,000 tokens" {
 		t.Errorf("reading = %q", got)
 	}
 }

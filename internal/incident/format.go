@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97%", "12", "104k/s". It is made for messages,
-// not for parsing.
+// FormatValue writes a value as a person reads it: "7.2 s", "85 ms", "97%", "12", "32,768 tokens", "104k/s". It is made
+// for messages, not for parsing, and not for what people copy into a configuration.
 func FormatValue(v float64, u Unit) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return strconv.FormatFloat(v, 'g', -1, 64)
@@ -52,7 +52,7 @@ func minutes(s int) string {
 	return text
 }
 
-// rate shortens what has more digits than a reader compares: "9800", "104k", "2.5M".
+// rate shortens what has more digits than a reader compares: "9,800", "104k", "2.5M".
 func rate(v float64) string {
 	switch abs := math.Abs(v); {
 	case abs >= huge:
@@ -81,13 +81,25 @@ func number(v float64) string {
 	case abs >= huge:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	case abs >= 99.95: // what is less keeps a digit behind the point
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	}
 	s := strconv.FormatFloat(v, 'g', 3, 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s
+}
+
+// thousands separates the thousands of a whole number: "-1,234,567".
+func thousands(s string) string {
+	sign, digits := "", s
+	if rest, negative := strings.CutPrefix(s, "-"); negative {
+		sign, digits = "-", rest
+	}
+	for n := len(digits) - 3; n > 0; n -= 3 {
+		digits = digits[:n] + "," + digits[n:]
+	}
+	return sign + digits
 }
 
 // FormatDuration writes a length of time as a person reads it: "45 s", "12 min", "3 h 5 min", "2 days". It is rounded

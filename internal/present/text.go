@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // maxRaw is what is looked at of one foreign text at all, in bytes.
@@ -80,10 +82,10 @@ func Capped(texts []string, most int) []string {
 // More says how many items were left out.
 func More(n int) string { return fmt.Sprintf("…and %d more", n) }
 
-// Counted is a number of things: "1 alert", "7 alerts".
+// Counted is a number of things: "1 alert", "7 alerts", "1,200 alerts".
 func Counted[N int | uint64](n N, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return incident.FormatValue(float64(n), incident.UnitCount) + " " + thing
 }

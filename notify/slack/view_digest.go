@@ -111,8 +111,7 @@ func digestHeadline(d incident.Digest) string {
 		}
 		return fmt.Sprintf("%s closed, %d shown separately", present.Counted(gathered, "gathered incident"), len(d.Shown))
 	}
-	return fmt.Sprintf("%d new %s since %s", n, strings.TrimPrefix(present.Counted(n, "incident"), fmt.Sprint(n)+" "),
-		since(d))
+	return present.Counted(n, "new incident") + " since " + since(d)
 }
 
 // since is when the first one came, with the date when that was more than a day ago.
