@@ -20,7 +20,7 @@ command -v go >/dev/null || { echo "Go is missing: https://go.dev/dl" >&2; exit 
 
 cache=${VLLM_MEDIC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vllm-medic}
 recipes=$(sed -n '/^# --- recipes/,/^# --- end/p' scripts/tools.sh)
-key=$({ go env GOVERSION GOOS GOARCH; echo "$recipes"; cat tools/*/go.mod tools/*/go.sum; } | sha256sum | cut -c1-12)
+key=$({ go env GOVERSION GOOS GOARCH; echo "$recipes"; cat tools/*/go.mod tools/*/go.sum tools/helm/kubectl/*.go; } | sha256sum | cut -c1-12)
 out=$cache/tools-$key
 
 # todo NAME FILE SECONDS: in a run that only counts, notes what is missing and how long two free cores take to build it.
@@ -138,7 +138,10 @@ set_kwok() {
     $s/pod/fast/pod-{complete,delete,ready}.yaml $s/node/fast/node-initialize.yaml $s/node/heartbeat/node-heartbeat.yaml
 }
 
-set_helm() { build helm helm helm.sh/helm/v4/cmd/helm -ldflags "$strip"; }
+set_helm() {
+  build helm helm helm.sh/helm/v4/cmd/helm -ldflags "$strip"
+  build helm kubectl ./kubectl -ldflags "$strip"
+}
 
 set_crds() {
   copy crds github.com/kedacore/keda/v2 crds/scaledobjects.yaml config/crd/bases/keda.sh_scaledobjects.yaml
@@ -200,7 +203,7 @@ done
 # About how many seconds each takes after those before it, on two cores that have nothing else to do.
 declare -A takes=(
   [golangci-lint]=150 [gofumpt]=5 [goimports]=5 [deadcode]=5 [promtool]=150 [prometheus]=60 [alertmanager]=60 [amtool]=10
-  [etcd]=40 [kube-apiserver]=180 [kube-controller-manager]=90 [kwok]=90 [helm]=60
+  [etcd]=40 [kube-apiserver]=180 [kube-controller-manager]=90 [kwok]=90 [helm]=60 [kubectl]=20
 )
 plan=yes
 for s in "$@"; do "set_$s"; done

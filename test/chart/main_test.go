@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/machine"
+	"github.com/vllm-medic/vllm-medic/test/postgres"
 	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
@@ -35,5 +37,9 @@ func run(m *testing.M) (code int, err error) {
 	if medic, err = program.Build(context.Background(), dir, "../../cmd/vllm-medic"); err != nil {
 		return 1, err
 	}
+	if err := machine.Reserve(machine.Fleet); err != nil {
+		return 1, err
+	}
+	defer postgres.Stop()
 	return cluster.Main(m), nil
 }

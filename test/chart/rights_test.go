@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,14 +91,7 @@ func TestTheChartGrantsWhatTheProgramSaysItNeeds(t *testing.T) {
 			}
 			writes := false
 			for _, r := range granted {
-				for _, rule := range r.Rules {
-					for _, verb := range rule.Verbs {
-						writes = writes || verb != "get" && verb != "list" && verb != "create"
-						if verb == "create" && !strings.HasSuffix(rule.Resources[0], "reviews") || verb == "*" {
-							t.Errorf("the bot may %s %v", verb, rule.Resources)
-						}
-					}
-				}
+				writes = writes || writesAnything(rbacv1.Role{Rules: r.Rules})
 			}
 			if may := strings.Contains(text, "mode: approve") || strings.Contains(text, "mode: auto"); writes &&
 				(!may || strings.Contains(text, "dryRun: true")) {
@@ -105,6 +99,15 @@ func TestTheChartGrantsWhatTheProgramSaysItNeeds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// writesAnything says whether a role lets its account change anything. A review asks a question.
+func writesAnything(r rbacv1.Role) bool {
+	return slices.ContainsFunc(r.Rules, func(rule rbacv1.PolicyRule) bool {
+		return !slices.Equal(rule.Verbs, []string{"create"}) && slices.ContainsFunc(rule.Verbs,
+			func(verb string) bool { return verb != "get" && verb != "list" }) ||
+			slices.Contains(rule.Verbs, "create") && !strings.HasSuffix(rule.Resources[0], "reviews")
+	})
 }
 
 // role is what a role grants, and to whom.

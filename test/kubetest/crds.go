@@ -23,10 +23,14 @@ import (
 // CRD is the definition of a custom kind, without its controller.
 type CRD string
 
-// The custom kinds that come with the tools, as KEDA and Envoy Gateway ship them.
+// The custom kinds that come with the tools, as KEDA, Envoy Gateway and the Prometheus operator ship them.
 const (
 	ScaledObjects          CRD = "scaledobjects.yaml"
 	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
+	PodMonitors            CRD = "podmonitors.yaml"
+	ServiceMonitors        CRD = "servicemonitors.yaml"
+	PrometheusRules        CRD = "prometheusrules.yaml"
+	AlertmanagerConfigs    CRD = "alertmanagerconfigs.yaml"
 )
 
 // Kinds of the operators that serve vLLM, and the Gateway API's routes, reduced to the fields that the bot reads and to

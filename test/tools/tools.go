@@ -19,7 +19,7 @@ import (
 // Variable names another folder than that of scripts/tools.sh.
 const Variable = "VLLM_MEDIC_TOOLS"
 
-// Binary is the path of a program: prometheus, promtool, alertmanager, amtool, etcd, helm, kube-apiserver,
+// Binary is the path of a program: prometheus, promtool, alertmanager, amtool, etcd, helm, kubectl, kube-apiserver,
 // kube-controller-manager or kwok. The test fails when it has not been built.
 func Binary(t testing.TB, name string) string {
 	t.Helper()
