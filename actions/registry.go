@@ -14,6 +14,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
+	"github.com/vllm-medic/vllm-medic/actions/throttle"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -25,6 +26,9 @@ const Annotation = live.Annotation
 
 // OwnershipGuard is the name of the guardrail that says who owns a field.
 const OwnershipGuard = live.OwnershipGuard
+
+// RightsGuard is the name of the guardrail that says whether the bot is allowed to change the object.
+const RightsGuard = "rights"
 
 // Config changes how the cluster is asked. The zero value is right.
 type Config struct {
@@ -160,6 +164,11 @@ func (a *adjuster) propose(ctx context.Context, pool incident.Pool, req incident
 	return step, nil
 }
 
+// Throttles names the limits that are set in a namespace and that a pool's throttle could adjust, without bounds.
+func (a *adjuster) Throttles(ctx context.Context, namespace string) ([]incident.ThrottleKnob, error) {
+	return throttle.List(ctx, a.cluster, namespace)
+}
+
 // configured refuses a knob that the pool does not name.
 func configured(pool incident.Pool, kind incident.StepKind) error {
 	if _, knob := kind.Knob(); knob && !pool.Knobs.Has(kind) {
@@ -185,12 +194,12 @@ func (a *adjuster) checkByServer(
 	case !may:
 		checked.OK, checked.Why = false, kube.Lacks(right)
 		if a.dryRun {
-			return []incident.Guardrail{live.Caution("rights", "%s; a dry run does without it", checked.Why)}, checked, nil
+			return []incident.Guardrail{live.Caution(RightsGuard, "%s; a dry run does without it", checked.Why)}, checked, nil
 		}
-		return []incident.Guardrail{live.Refuse("rights", "%s; the page of this knob in docs/actions lists what it needs",
+		return []incident.Guardrail{live.Refuse(RightsGuard, "%s; the page of this knob in docs/actions lists what it needs",
 			checked.Why)}, checked, nil
 	}
-	have := live.Pass("rights", "the bot is allowed to %s", right)
+	have := live.Pass(RightsGuard, "the bot is allowed to %s", right)
 	_, err = a.send(ctx, a.dry, s, to, proposalID)
 	var no *incident.RefusedError
 	switch {

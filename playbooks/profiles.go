@@ -78,6 +78,23 @@ func (l *loader) seconds(at strictyaml.Value, field string, d *strictyaml.Durati
 	return time.Duration(*d).Seconds()
 }
 
+// TargetSignals are the signals that a target is for.
+func (c *Catalog) TargetSignals() []incident.Signal {
+	var out []incident.Signal
+	for _, s := range c.signals {
+		if c.targets[s.Name] != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// AgainstTargets holds what was read against each of these targets.
+func (c *Catalog) AgainstTargets(ev incident.Evidence, slo incident.SLO) []incident.Condition {
+	out, _ := c.againstTargets(c.factsOf(ev, slo))
+	return out
+}
+
 // againstTargets holds what was measured against each target that the pool has. excess is the largest ratio of the two;
 // of a bound it is that of the bound.
 func (c *Catalog) againstTargets(f facts) (out []incident.Condition, excess float64) {

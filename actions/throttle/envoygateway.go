@@ -23,7 +23,8 @@ var policyResource = schema.GroupVersionResource{
 }
 
 const (
-	policyKind = "BackendTrafficPolicy"
+	envoyGatewayName = "envoy-gateway"
+	policyKind       = "BackendTrafficPolicy"
 	// parallelField and requestsField are the fields' names in the configuration.
 	parallelField = "maxParallelRequests"
 	requestsField = "requests"
@@ -34,7 +35,30 @@ const (
 
 // envoyGateway limits by a BackendTrafficPolicy.
 func envoyGateway() gateway {
-	return gateway{name: "envoy-gateway", kind: policyKind, find: findPolicy, needs: policyNeeds}
+	return gateway{
+		name: envoyGatewayName, kind: policyKind, find: findPolicy, needs: policyNeeds, list: listPolicies,
+	}
+}
+
+// listPolicies names the limits in the policies of a namespace. The API server fills an absent maxParallelRequests in,
+// so one that is there may be nobody's choice.
+func listPolicies(ctx context.Context, c *kube.Reader, namespace string) ([]incident.ThrottleKnob, error) {
+	all, err := c.Installed(ctx, policyResource, policyKind, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var out []incident.ThrottleKnob
+	for i := range all {
+		for _, field := range []string{parallelField, requestsField} {
+			if v, err := readLimit(&all[i], field); err != nil || !v.Present {
+				continue
+			}
+			out = append(out, incident.ThrottleKnob{
+				Kind: envoyGatewayName, Namespace: all[i].GetNamespace(), Name: all[i].GetName(), Field: field,
+			})
+		}
+	}
+	return out, nil
 }
 
 // policyLimit is a limit in a BackendTrafficPolicy in front of the pool.

@@ -25,10 +25,26 @@ type gateway struct {
 	find func(ctx context.Context, c *kube.Reader, pool incident.Pool, at incident.Target) (live.Setting, error)
 	// needs are the rights that the knob of a pool uses.
 	needs func(pool incident.Pool) []kube.Need
+	// list names the limits that are set in a namespace.
+	list func(ctx context.Context, c *kube.Reader, namespace string) ([]incident.ThrottleKnob, error)
 }
 
 // gateways has a row for each of them.
 func gateways() []gateway { return []gateway{envoyGateway()} }
+
+// List names the limits that are set in a namespace, of every gateway, without bounds. A gateway that the cluster does
+// not have has none.
+func List(ctx context.Context, c *kube.Reader, namespace string) ([]incident.ThrottleKnob, error) {
+	var out []incident.ThrottleKnob
+	for _, g := range gateways() {
+		found, err := g.list(ctx, c, namespace)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
 
 // Find reads the limit.
 func (Knob) Find(

@@ -28,8 +28,8 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetErr(t.err)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(serve(t), sandboxCommand(t), check(t), diagnose(t), test(t), replayCommand(t), drillCommand(t),
-		incidents(t), reportCommand(t), auditCommand(t), pause(t), rbac(t), resume(t), supportBundle(t),
+	root.AddCommand(serve(t), sandboxCommand(t), initCommand(t), check(t), diagnose(t), test(t), replayCommand(t),
+		drillCommand(t), incidents(t), reportCommand(t), auditCommand(t), pause(t), rbac(t), resume(t), supportBundle(t),
 		version(t))
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()

@@ -27,38 +27,26 @@ import (
 
 // surveyFlags are those of diagnose that need no configuration.
 type surveyFlags struct {
-	access config.PrometheusFlags
-	match  map[string]string
-	slo    string
-	at     string
-	watch  bool
-	every  time.Duration
-	names  []string
+	promFlags
+
+	match map[string]string
+	slo   string
+	at    string
+	watch bool
+	every time.Duration
+	names []string
 }
 
 // newSurveyFlags adds the flags; given says which of them were used.
 func newSurveyFlags(cmd *cobra.Command) (f *surveyFlags, given func() []string) {
 	f = &surveyFlags{}
 	own := pflag.NewFlagSet("survey", pflag.ContinueOnError)
-	own.StringVar(&f.access.URL, "prometheus", "",
-		"diagnose every vLLM model that the Prometheus at this `URL` knows; needs no configuration")
+	f.add(own, "diagnose every vLLM model that the Prometheus at this `URL` knows; needs no configuration")
 	own.StringToStringVar(&f.match, "match", nil, "only models whose series have this `LABEL=VALUE`")
 	own.StringVar(&f.slo, "slo", "chat", "the `PROFILE` of targets: agentic, batch, chat, completion or rag")
 	own.StringVar(&f.at, "at", "", "look at this `TIME` instead of now, such as 2026-11-23T03:10:00Z")
 	own.BoolVar(&f.watch, "watch", false, "look again and again until interrupted")
 	own.DurationVar(&f.every, "every", 30*time.Second, "with --watch, the `DURATION` from one look to the next")
-	own.StringVar(&f.access.TokenFile, "token-file", "", "a `FILE` with a bearer token for Prometheus")
-	own.StringVar(&f.access.User, "user", "", "the `NAME` for basic authentication at Prometheus")
-	own.StringVar(&f.access.PasswordFile, "password-file", "", "a `FILE` with that user's password")
-	own.StringVar(&f.access.CAFile, "ca-file", "", "a `FILE` with the authority that signed Prometheus' certificate, PEM")
-	own.StringVar(&f.access.CertFile, "cert-file", "", "a `FILE` with a client certificate, PEM")
-	own.StringVar(&f.access.KeyFile, "key-file", "", "a `FILE` with its key, PEM")
-	own.StringVar(&f.access.ServerName, "tls-server-name", "",
-		"the `NAME` in Prometheus' certificate, if it isn't the URL's")
-	own.StringToStringVar(&f.access.Headers, "header", nil,
-		"a header for every query, `NAME=VALUE`, such as X-Scope-OrgID=team-a")
-	own.StringToStringVar(&f.access.Params, "param", nil, "a parameter for every query, `NAME=VALUE`")
-	own.DurationVar(&f.access.Timeout, "timeout", 10*time.Second, "the `DURATION` that one query may take")
 	cmd.Flags().AddFlagSet(own)
 	return f, func() []string {
 		var out []string

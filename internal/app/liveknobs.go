@@ -81,6 +81,23 @@ func samples(kind incident.StepKind) []incident.StepRequest {
 	return out
 }
 
+// smallStep proposes a small step of a kind, the other way where the first one is refused for the present value only.
+func smallStep(
+	ctx context.Context, propose func(context.Context, incident.Pool, incident.StepRequest) (incident.Step, error),
+	p incident.Pool, kind incident.StepKind,
+) (step incident.Step, err error) {
+	for n, req := range samples(kind) {
+		var again error
+		if step, again = propose(ctx, p, req); n == 0 || again == nil {
+			err = again
+		}
+		if !cause(err, incident.CauseNow) {
+			break
+		}
+	}
+	return step, err
+}
+
 // liveKnob proposes a small step as the bot would in the pool's mode. never says that the knob can't be adjusted as
 // things are.
 func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, kind incident.StepKind) (f Finding,
@@ -91,17 +108,7 @@ func liveKnob(ctx context.Context, registry *actions.Registry, p incident.Pool, 
 	if p.Mode == incident.ModeApprove || p.Mode == incident.ModeAuto {
 		propose = registry.Propose
 	}
-	var step incident.Step
-	var err error
-	for n, req := range samples(kind) {
-		var again error
-		if step, again = propose(ctx, p, req); n == 0 || again == nil {
-			err = again
-		}
-		if !cause(err, incident.CauseNow) {
-			break
-		}
-	}
+	step, err := smallStep(ctx, propose, p, kind)
 	var no *incident.RefusedError
 	switch {
 	case err == nil:

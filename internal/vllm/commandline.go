@@ -165,9 +165,9 @@ func (c *CommandLine) Direct() bool { return startsEngine(c.text[:len(c.from.Com
 func (c *CommandLine) StartsVLLM() bool { return startsEngine(c.text) }
 
 // LooksLikeVLLM says whether the container seems to run vLLM: by its image, or by a word anywhere in its command
-// line. It is a guess.
+// line, also in a script. It is a guess.
 func (c *CommandLine) LooksLikeVLLM() bool {
-	return ImageOfVLLM(c.from.Image) || slices.ContainsFunc(c.text, func(w string) bool {
+	return ImageOfVLLM(c.from.Image) || slices.ContainsFunc(c.plainWords(), func(w string) bool {
 		return path.Base(w) == "vllm" || strings.HasPrefix(w, "vllm.entrypoints")
 	})
 }

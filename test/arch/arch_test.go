@@ -87,6 +87,7 @@ var inside = map[string][]string{
 		"internal/redact", "internal/schedule", "internal/strictyaml",
 	},
 	"internal/schedule": {},
+	"internal/setup":    {"internal/incident"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
@@ -124,7 +125,7 @@ var pure = []string{
 	"internal/audit", "internal/credential", "internal/incident", "playbooks", "internal/policy", "internal/present",
 	"internal/alertrules", "internal/report",
 	"internal/promql", "internal/redact", "internal/replay",
-	"internal/strictyaml", "internal/vllm",
+	"internal/setup", "internal/strictyaml", "internal/vllm",
 }
 
 var impure = []string{
