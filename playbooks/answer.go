@@ -61,10 +61,15 @@ func (a answer) quantityOf(o operand) quantity {
 	return operandOf(v)
 }
 
-// evidence is every condition of the rule with what was seen.
+// evidence is every condition of the rule with what was seen. Of a rule that is true, those that
+// make it so come first: the other ways in which it could be say little, and may name another pod.
 func (a answer) evidence() []incident.Condition {
 	var out []incident.Condition
-	for _, c := range a.rule.shape.conditions() {
+	all := a.rule.shape.conditions()
+	if a.truth == incident.True {
+		all = slices.Concat(a.settling(a.rule.shape), all)
+	}
+	for _, c := range all {
 		cond := incident.Condition{
 			Text: c.text, Truth: a.truthOf(c.id), Signal: c.left.signal, Label: c.left.name,
 			Seen: a.quantityOf(c.left).text(c.left.unit),
@@ -130,34 +135,45 @@ func (a answer) why() string {
 // reason is why a condition came out as it did: in words, or the name of what there is no data for.
 type reason struct{ text, noData string }
 
-// reasons are the conditions that settle a part of the rule, or that leave it open.
+// reasons are what settles the rule, or leaves it open, in words.
 func (a answer) reasons(s shape) []reason {
-	truth := a.truthOf(s.id)
+	var out []reason
+	for _, c := range a.settling(s) {
+		switch c.kind { //nolint:exhaustive // conditions have no parts
+		case shapeCompare:
+			out = append(out, a.compareReason(c, a.truthOf(c.id)))
+		case shapePresent, shapeAbsent:
+			out = append(out, reason{text: c.left.name + ": " + a.quantityOf(c.left).text(c.left.unit)})
+		case shapeConstant:
+			out = append(out, reason{text: c.text})
+		}
+	}
+	return out
+}
+
+// settling are the conditions that settle a part of the rule, or that leave it open.
+func (a answer) settling(s shape) []shape {
 	switch s.kind {
 	case shapeNot:
-		return a.reasons(s.parts[0])
+		return a.settling(s.parts[0])
 	case shapeAnd, shapeOr:
 		// One false part makes an "and" false, one true part makes an "or" true: the first such part is the reason. Else
 		// every part is that has the truth of the whole.
-		truth = a.truthOfParts(s)
+		truth := a.truthOfParts(s)
 		settled := truth == incident.False && s.kind == shapeAnd || truth == incident.True && s.kind == shapeOr
-		var out []reason
+		var out []shape
 		for _, p := range s.parts {
 			if a.truthOfParts(p) != truth {
 				continue
 			}
-			out = append(out, a.reasons(p)...)
+			out = append(out, a.settling(p)...)
 			if settled {
 				break
 			}
 		}
 		return out
-	case shapeCompare:
-		return []reason{a.compareReason(s, truth)}
-	case shapePresent, shapeAbsent:
-		return []reason{{text: s.left.name + ": " + a.quantityOf(s.left).text(s.left.unit)}}
-	case shapeConstant:
-		return []reason{{text: s.text}}
+	case shapeCompare, shapePresent, shapeAbsent, shapeConstant:
+		return []shape{s}
 	default:
 		return nil
 	}

@@ -114,14 +114,26 @@ func troublesOfEngines() []trouble {
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
-			readings: with(map[string]float64{"tpot_worst_pod": 0.4, "tpot_second_pod": 0.04}),
-			// Below twice the target one pod counts only where it puts the whole pool beyond the target.
-			not: []map[string]float64{{"tpot_second_pod": 0.2}, {"tpot_worst_pod": 0.08}},
+			readings: with(map[string]float64{
+				"tpot_worst_pod": 0.4, "tpot_second_pod": 0.04, "tpot_mean_worst_pod": 0.1, "tpot_mean_second_pod": 0.02,
+			}),
+			// Below twice the target one pod counts only where it puts the whole pool beyond the target. Percentiles differ by
+			// chance where the means don't.
+			not: []map[string]float64{{"tpot_second_pod": 0.2}, {"tpot_worst_pod": 0.08}, {"tpot_mean_second_pod": 0.07}},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMHighTPOT",
-			readings: with(map[string]float64{"tpot_p95": 0.06, "tpot_worst_pod": 0.08, "tpot_second_pod": 0.03}),
-			not:      []map[string]float64{{"tpot_second_pod": 0.049}, {"tpot_worst_pod": 0.05}, {"tpot_p95": 0.05}},
+			readings: with(map[string]float64{
+				"tpot_p95": 0.06, "tpot_worst_pod": 0.08, "tpot_second_pod": 0.03,
+				"tpot_mean_worst_pod": 0.05, "tpot_mean_second_pod": 0.02,
+			}),
+			not: []map[string]float64{{"tpot_second_pod": 0.049}, {"tpot_worst_pod": 0.05}, {"tpot_p95": 0.05}},
+		},
+		{
+			// A slow first token of one pod while the cache of another is full as well is load.
+			diagnosis: "one-bad-replica", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{"ttft_p95": 3, "ttft_worst_pod": 6, "ttft_second_pod": 0.4}),
+			not:      []map[string]float64{{"kv_second_pod": 0.98}, {"ttft_second_pod": 2}},
 		},
 		{
 			// Requests are thrown out of one cache while the others are at most half as full.

@@ -114,7 +114,9 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 		{
 			"one slow pod explains that tokens stutter",
 			[]string{"vLLMHighTPOT"},
-			[]map[string]float64{stutter, {"tpot_worst_pod": 0.4, "tpot_second_pod": 0.04}},
+			[]map[string]float64{stutter, {
+				"tpot_worst_pod": 0.4, "tpot_second_pod": 0.04, "tpot_mean_worst_pod": 0.1, "tpot_mean_second_pod": 0.02,
+			}},
 			"one-bad-replica", "prefill-interference", "symptom of one bad replica (", "",
 		},
 		{
@@ -170,7 +172,7 @@ diagnoses:
 	if err != nil {
 		t.Fatal(err)
 	}
-	stutter := map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2}
+	stutter := map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2, "prompt_len_p95": 9000}
 	long := map[string]float64{"nixl_failed_rate": 0.12, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}
 	const interference = "Also true, independently: prefill interference. For that, consider "
 	for _, tt := range []struct {

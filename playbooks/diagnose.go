@@ -121,11 +121,12 @@ func (c *Catalog) withOwn(ev incident.Evidence, sel selection) map[string]incide
 	return out
 }
 
-// namePods says at a condition which pod the value is of, where the signal picks the worst of the pods.
+// namePods says at a condition which pod the value is of, where the signal picks the worst of the pods, or counts them
+// and finds one.
 func (c *Catalog) namePods(list []incident.Condition, readings map[string]incident.Reading) []incident.Condition {
 	for i, cond := range list {
 		r := readings[cond.Signal]
-		if len(r.Pods) < 2 || !r.HasValue() || !c.picks[cond.Signal] {
+		if len(r.Pods) < 2 || !r.HasValue() || !c.picks[cond.Signal] && !countsOne(r) {
 			continue
 		}
 		if at := slices.IndexFunc(r.Pods, func(p incident.PodValue) bool { return p.Value == *r.Value }); at >= 0 {
@@ -133,6 +134,12 @@ func (c *Catalog) namePods(list []incident.Condition, readings map[string]incide
 		}
 	}
 	return list
+}
+
+// countsOne says that a reading is a count of pods which is one.
+func countsOne(r incident.Reading) bool {
+	others := slices.DeleteFunc(slices.Clone(r.Pods), func(p incident.PodValue) bool { return p.Value == 0 })
+	return r.Unit == incident.UnitCount && *r.Value == 1 && len(others) == 1 && others[0].Value == 1
 }
 
 // proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook
