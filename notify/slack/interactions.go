@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
@@ -61,6 +61,8 @@ type InteractionsConfig struct {
 	// Lease is how long a claim on a click holds (1 m), Sweep how often is looked for clicks of a process that is gone (2
 	// s).
 	Lease, Sweep time.Duration
+	// BodyWithin is how long the body of a request may take to arrive (3 s, which is how long Slack waits for the answer).
+	BodyWithin time.Duration
 	// Drain is how long clicks under way may still take when Run is told to stop (10 s).
 	Drain time.Duration
 }
@@ -86,6 +88,7 @@ func (c InteractionsConfig) withDefaults() InteractionsConfig {
 	c.Window = cmp.Or(c.Window, 5*time.Minute)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Sweep = cmp.Or(c.Sweep, 2*time.Second)
+	c.BodyWithin = cmp.Or(c.BodyWithin, 3*time.Second)
 	c.Drain = cmp.Or(c.Drain, 10*time.Second)
 	return c
 }
@@ -132,9 +135,12 @@ type Interactions struct {
 	wake      chan struct{}
 	// accounts and questions bound the lookups of accounts in Slack, and of rights in Kubernetes.
 	accounts, questions queue
+	// room is for the bodies of requests.
+	room *semaphore.Weighted
 
 	mu     sync.Mutex
-	broken string // the store's last error
+	broken string    // the store's last error
+	warned time.Time // when a request without a valid signature was last logged
 }
 
 // NewInteractions returns Interactions, or an error that names everything that is missing. Without a signing secret
@@ -163,7 +169,7 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		deps.Now = time.Now
 	}
 	if cfg.GroupsFor < 0 || cfg.Timeout < 0 || cfg.Workers < 0 || cfg.Window < 0 || cfg.Lease < 0 || cfg.Sweep < 0 ||
-		cfg.Drain < 0 {
+		cfg.Drain < 0 || cfg.BodyWithin < 0 {
 		errs = append(errs, errors.New("slack interactions: no number may be negative"))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -174,22 +180,27 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		approvers: deps.Approvers, rights: deps.Rights, commands: deps.Commands, view: deps.View,
 		logger: deps.Logger, panics: deps.Panics, now: deps.Now, wake: make(chan struct{}, 1),
 		groups:   groups{client: deps.Client, ttl: cfg.GroupsFor, queue: newQueue()},
-		accounts: newQueue(), questions: newQueue(),
+		accounts: newQueue(), questions: newQueue(), room: semaphore.NewWeighted(bodyRoom),
 	}, nil
 }
 
 // ServeHTTP answers 200 to every request that Slack signed, as soon as the click is kept: the work is done by Run,
-// because Slack waits three seconds only. It answers 503 when the click cannot be kept, which Slack shows to the
-// person, 401 to a bad or old signature, 413 to a body that is too large, 405 to other methods.
+// because Slack waits three seconds only. It answers 503 when the click cannot be kept, or when too much is being sent
+// at once, which Slack shows to the person; 401 to a bad or old signature, 413 to a body that is too large, 405 to
+// other methods.
 func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "use POST", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, leave, err := i.readBody(w, r)
+	defer leave()
 	var tooLarge *http.MaxBytesError
 	switch {
+	case errors.Is(err, errCrowded):
+		http.Error(w, "too many requests at once; click again", http.StatusServiceUnavailable)
+		return
 	case errors.As(err, &tooLarge):
 		http.Error(w, "the body is too large", http.StatusRequestEntityTooLarge)
 		return
@@ -198,7 +209,7 @@ func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := i.verify(r.Header, body); err != nil {
-		i.logger.WarnContext(r.Context(), "a request to the Slack endpoint was not signed by Slack", "reason", err.Error())
+		i.unsigned(r.Context(), err)
 		http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 		return
 	}
@@ -214,6 +225,21 @@ func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusOK)
+}
+
+// unsigned logs that a request was refused, once a minute: anybody can send any number of them.
+func (i *Interactions) unsigned(ctx context.Context, err error) {
+	i.mu.Lock()
+	now := i.now()
+	due := now.Sub(i.warned) >= time.Minute
+	if due {
+		i.warned = now
+	}
+	i.mu.Unlock()
+	if due {
+		i.logger.WarnContext(ctx,
+			"a request to the Slack endpoint was not signed by Slack; others in this minute are not logged", "reason", err.Error())
+	}
 }
 
 // formPayload is what is kept of a form: of a click its payload, of a command its fields.
