@@ -56,7 +56,9 @@ func writeTar(w io.Writer, at time.Time, entries []entry) error {
 }
 
 func writeEntry(t *tar.Writer, at time.Time, e entry) error {
-	h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.user, Gid: e.user, ModTime: at, Format: tar.FormatPAX, Typeflag: tar.TypeReg}
+	h := &tar.Header{
+		Name: e.name, Mode: e.mode, Uid: e.user, Gid: e.user, ModTime: at, Format: tar.FormatPAX, Typeflag: tar.TypeReg,
+	}
 	if e.dir {
 		h.Typeflag, h.Name = tar.TypeDir, e.name+"/"
 		return t.WriteHeader(h)
@@ -112,5 +114,5 @@ func sum(out string) error {
 		return err
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
-	return os.WriteFile(filepath.Join(out, checksums), []byte(strings.Join(lines, "")), 0o644) //nolint:gosec // for everybody
+	return os.WriteFile(filepath.Join(out, checksums), []byte(strings.Join(lines, "")), 0o644)
 }

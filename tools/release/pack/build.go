@@ -126,7 +126,9 @@ func (r release) command(command, folder, arch, cache string) error {
 }
 
 // places are the variables of Go that say where something is, and not what is made.
-var places = []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOTMPDIR", "GOENV"}
+var places = []string{
+	"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOTMPDIR", "GOENV",
+}
 
 // same compares two files.
 func same(a, b string) error {

@@ -56,7 +56,7 @@ func (r release) image(folder string, one, two build) error {
 		return fmt.Errorf("the image: %w", err)
 	}
 	fmt.Printf("image %s\n", a)
-	return os.WriteFile(folder+".digest", []byte(a.String()+"\n"), 0o644) //nolint:gosec // for everybody
+	return os.WriteFile(folder+".digest", []byte(a.String()+"\n"), 0o644)
 }
 
 // refName is the annotation that tools take for the tag of an image in a layout.
@@ -105,9 +105,9 @@ func (r release) platform(d dockerfile, b build, arch string) (v1.Image, error) 
 		return nil, err
 	}
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err = mutate.Append(img,
-		mutate.Addendum{Layer: base, History: v1.History{Created: v1.Time{Time: r.date}, CreatedBy: "certificates, users, /tmp"}},
-		mutate.Addendum{Layer: own, History: v1.History{Created: v1.Time{Time: r.date}, CreatedBy: "Dockerfile"}})
+	by := func(what string) v1.History { return v1.History{Created: v1.Time{Time: r.date}, CreatedBy: what} }
+	img, err = mutate.Append(img, mutate.Addendum{Layer: base, History: by("certificates, users, /tmp")},
+		mutate.Addendum{Layer: own, History: by("Dockerfile")})
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,8 @@ func baseEntries() []entry {
 	return []entry{
 		{name: "etc", dir: true, mode: 0o755},
 		textEntry("etc/group", "root:x:0:\nnobody:x:65534:\nnonroot:x:65532:\n"),
-		textEntry("etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\nnobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n"+
+		textEntry("etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\n"+
+			"nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n"+
 			"nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"),
 		{name: "etc/ssl", dir: true, mode: 0o755},
 		{name: "etc/ssl/certs", dir: true, mode: 0o755},

@@ -18,7 +18,8 @@ import (
 func main() {
 	root := flag.String("root", "../../..", "top of the tree")
 	out := flag.String("out", "../../../dist", "folder that the release is written to; what it held before is removed")
-	fresh := flag.Bool("fresh", false, "build a second time with an empty cache: everything is compiled twice, which takes minutes")
+	fresh := flag.Bool("fresh", false,
+		"build a second time with an empty cache: everything is compiled twice, which takes minutes")
 	flag.Parse()
 	if err := run(*root, *out, *fresh); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -94,7 +95,7 @@ func emptied(out string) (string, error) {
 func removeAll(folder string) error {
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			return os.Chmod(path, 0o700) //nolint:gosec // a folder that is about to go
+			return os.Chmod(path, 0o700)
 		}
 		return err
 	})

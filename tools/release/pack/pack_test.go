@@ -35,7 +35,7 @@ func made(t *testing.T, dockerfile string) build {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +143,9 @@ func TestADockerfileThatTheReleaseCannotFollowIsRefused(t *testing.T) {
 		"another source":         func(s string) string { return strings.ReplaceAll(s, "--from=build", "--from=other") },
 		"a path outside":         func(s string) string { return strings.ReplaceAll(s, "/src/out/vllm-medic ", "/bin/sh ") },
 		"an added archive":       func(s string) string { return s + "\nADD x.tar /\n" },
-		"a named user":           func(s string) string { return strings.ReplaceAll(s, "--chown=65532:65532", "--chown=nonroot") },
+		"a named user": func(s string) string {
+			return strings.ReplaceAll(s, "--chown=65532:65532", "--chown=nonroot")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

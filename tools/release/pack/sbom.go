@@ -92,7 +92,8 @@ func complete(raw []byte, program string) error {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		if !slices.ContainsFunc(*bom.Components, func(c cyclonedx.Component) bool { return c.Name == m.Path && c.Version == m.Version }) {
+		named := func(c cyclonedx.Component) bool { return c.Name == m.Path && c.Version == m.Version }
+		if !slices.ContainsFunc(*bom.Components, named) {
 			return fmt.Errorf("%s %s is linked and not in it", m.Path, m.Version)
 		}
 	}
