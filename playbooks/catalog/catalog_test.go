@@ -1,6 +1,8 @@
 package catalog_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,5 +193,31 @@ func TestTheExampleInTheDocumentationLoads(t *testing.T) {
 	}
 	if all := c.Playbooks(); all[len(all)-1].Name != "my-playbook" {
 		t.Errorf("the example is not the last of %+v", all)
+	}
+}
+
+// A page says that a scale-out is sized by the load where it is, and only there.
+func TestPagesSayHowAScaleOutIsSized(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("playbooks: %v, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "playbooks", strings.TrimSuffix(file, ".yaml")+".md"))
+		if errors.Is(err, fs.ErrNotExist) { // signals and profiles
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		const says = "[sized by the load](../actions/replicas.md)"
+		if sized := strings.Contains(string(text), "times: demand"); sized != strings.Contains(string(page), says) {
+			t.Errorf("%s sizes a scale-out by the load: %t; its page says otherwise", file, sized)
+		}
 	}
 }
