@@ -120,6 +120,9 @@ func summarize(w io.Writer, path string, l loaded, offline, live bool) error {
 	for _, p := range l.Pools {
 		say(tw, "  pool %s\t%s; %s%s\n", p.Name, p.Mode, knobsText(p.Knobs), routeText(p.HTTPRoute))
 	}
+	for _, d := range l.Drills {
+		say(tw, "  drill %s\t%s on pool %s\n", d.Scenario, d.When, d.Pool)
+	}
 	say(tw, "  playbooks\t%d built in, %d of your own\n", l.builtin, len(l.catalog.Playbooks())-l.builtin)
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the result: %w", err)

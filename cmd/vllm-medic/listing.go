@@ -21,6 +21,8 @@ import (
 type source interface {
 	Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error)
 	IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error)
+	// Pauses are those in force when incidents were read last.
+	Pauses(ctx context.Context) ([]incident.Pause, error)
 	Close() error
 }
 
@@ -40,7 +42,7 @@ func newSourceFlags(fs *pflag.FlagSet, t terminal) sourceFlags {
 // open returns the store when --config names a configuration, else the bot.
 func (s sourceFlags) open(cmd *cobra.Command, t terminal) (source, error) {
 	if *s.config == "" {
-		return remote{s.api, t}, nil
+		return &remote{api: s.api, t: t}, nil
 	}
 	return s.reader(cmd, t)
 }
@@ -74,12 +76,13 @@ func asConfigErrors(err error) error {
 
 // remote asks a running bot.
 type remote struct {
-	api apiClient
-	t   terminal
+	api    apiClient
+	t      terminal
+	paused []incident.Pause
 }
 
 // Incidents asks for one page.
-func (r remote) Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error) {
+func (r *remote) Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error) {
 	q := url.Values{"limit": {strconv.Itoa(f.Limit)}}
 	if f.State != "" {
 		q.Set("state", f.State)
@@ -92,18 +95,23 @@ func (r remote) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 	}
 	var got struct {
 		Incidents []incident.Incident `json:"incidents"`
+		Pauses    []incident.Pause    `json:"pauses"`
 	}
 	err := r.api.call(ctx, r.t, http.MethodGet, "/api/v1/incidents?"+q.Encode(), nil, &got)
+	r.paused = got.Pauses
 	return got.Incidents, err
 }
 
+// Pauses are those that the newest page named; none where a bot of an older version names none.
+func (r *remote) Pauses(context.Context) ([]incident.Pause, error) { return r.paused, nil }
+
 // IncidentWithJournal asks for one incident.
-func (r remote) IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error) {
+func (r *remote) IncidentWithJournal(ctx context.Context, id string) (incident.Incident, error) {
 	return r.api.incident(ctx, r.t, id)
 }
 
 // Close has nothing to end.
-func (remote) Close() error { return nil }
+func (*remote) Close() error { return nil }
 
 // maxList is what one page of a listing holds at most.
 const maxList = 200
@@ -133,6 +141,10 @@ func listIncidents(t terminal) *cobra.Command {
 			return err
 		}
 		list, more, err := page(cmd.Context(), from, f)
+		var paused []incident.Pause
+		if err == nil && format.value == "table" {
+			paused, err = from.Pauses(cmd.Context())
+		}
 		if err := errors.Join(err, from.Close()); err != nil {
 			return fmt.Errorf("list incidents: %w", err)
 		}
@@ -142,6 +154,11 @@ func listIncidents(t terminal) *cobra.Command {
 		}
 		if format.value != "table" {
 			return write(t.out, format.value, append([]incident.Incident{}, list...))
+		}
+		for _, p := range paused {
+			if *pool == "" || p.Covers(*pool) {
+				say(t.out, "%s\n", pauseText(p))
+			}
 		}
 		if len(list) == 0 {
 			say(t.out, "There are no incidents%s.\n", view(state.value, *pool))

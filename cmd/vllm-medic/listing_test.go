@@ -32,7 +32,11 @@ func listed(t *testing.T, n int, args ...string) (out, errs string) {
 		if err != nil || q.Get("state") != "open" {
 			t.Errorf("asked for %s", r.URL)
 		}
-		if err := json.NewEncoder(w).Encode(map[string]any{"incidents": rest[:min(limit, len(rest))]}); err != nil {
+		if err := json.NewEncoder(w).Encode(map[string]any{
+			"incidents": rest[:min(limit, len(rest))], "pauses": []incident.Pause{
+				{Pool: "mixtral", Reason: "a load\ntest", By: incident.Actor{Kind: "kubernetes", ID: "ada"}, At: time.Unix(60, 0)},
+			},
+		}); err != nil {
 			t.Error(err)
 		}
 	}))
@@ -67,6 +71,28 @@ func TestAListingSaysThatItStops(t *testing.T) {
 		}
 		if strings.Contains(errs, fmt.Sprintf(says, tt.lines)) != tt.stops || !tt.stops && errs != "" {
 			t.Errorf("%d incidents, %v: %q", tt.n, tt.args, errs)
+		}
+	}
+}
+
+// Whoever lists incidents at night must not wonder why nothing is done about them.
+func TestAListingSaysWhatIsPaused(t *testing.T) {
+	t.Parallel()
+	const says = "Writes are paused for pool mixtral since 1970-01-01 00:01:00 UTC by ada: a load test\n"
+	for _, c := range []struct {
+		n    int
+		args []string
+		want bool
+	}{
+		{3, nil, true},
+		{0, nil, true},
+		{3, []string{"--pool", "mixtral"}, true},
+		{3, []string{"--pool", "llama"}, false},
+		{3, []string{"-o", "json"}, false},
+	} {
+		out, _ := listed(t, c.n, c.args...)
+		if strings.HasPrefix(out, says) != c.want || strings.Contains(out, says) != c.want {
+			t.Errorf("%d incidents, %v:\n%s", c.n, c.args, out)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -61,10 +63,16 @@ func printPauses(t terminal, got pauseAnswer) {
 		say(t.out, "Writes are allowed.\n")
 	}
 	for _, p := range got.Pauses {
-		scope := "all pools"
-		if p.Pool != "" {
-			scope = "pool " + p.Pool
-		}
-		say(t.out, "Writes are paused for %s since %s by %s: %s\n", scope, clock(p.At), present.Person(p.By), p.Reason)
+		say(t.out, "%s\n", pauseText(p))
 	}
+}
+
+// pauseText says what is paused, since when, by whom and why.
+func pauseText(p incident.Pause) string {
+	scope := "all pools"
+	if p.Pool != "" {
+		scope = "pool " + p.Pool
+	}
+	return cell(fmt.Sprintf("Writes are paused for %s since %s by %s: %s", scope, clock(p.At), present.Person(p.By),
+		p.Reason))
 }

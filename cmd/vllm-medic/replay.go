@@ -24,7 +24,7 @@ type evidenceSource interface {
 }
 
 // Snapshots asks for the kept evidence of one incident.
-func (r remote) Snapshots(ctx context.Context, id string) ([]incident.Snapshot, error) {
+func (r *remote) Snapshots(ctx context.Context, id string) ([]incident.Snapshot, error) {
 	var got struct {
 		Snapshots []incident.Snapshot `json:"snapshots"`
 	}
@@ -105,7 +105,7 @@ func (r replayed) verdict(strict bool) error {
 // evidence opens the bot when --server or what belongs to it is given, or no configuration, else the store.
 func (s sourceFlags) evidence(cmd *cobra.Command, t terminal) (evidenceSource, error) {
 	if *s.config == "" || s.api.names(cmd.Flags()) {
-		return remote{s.api, t}, nil
+		return &remote{api: s.api, t: t}, nil
 	}
 	return openStore(cmd.Context(), *s.config, t)
 }

@@ -40,6 +40,14 @@ func New(expr, zone string) (Schedule, error) {
 	return Schedule{expr: expr, zone: in}, nil
 }
 
+// String is the expression with its time zone: "0 10 * * 2 Europe/Berlin".
+func (s Schedule) String() string {
+	if s.zone == nil {
+		return ""
+	}
+	return s.expr + " " + s.zone.String()
+}
+
 // ZoneError says that there is no such time zone.
 type ZoneError struct{ Name string }
 

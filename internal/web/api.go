@@ -147,7 +147,11 @@ func (h *Handler) list(c echo.Context) error {
 	if err != nil {
 		return h.fail(c, err)
 	}
-	return c.JSON(http.StatusOK, map[string]any{"incidents": list})
+	paused, err := h.deps.Switch.Pauses(c.Request().Context())
+	if err != nil {
+		return h.fail(c, err)
+	}
+	return c.JSON(http.StatusOK, map[string]any{"incidents": list, "pauses": append([]incident.Pause{}, paused...)})
 }
 
 func (h *Handler) show(c echo.Context) error {

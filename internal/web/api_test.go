@@ -113,9 +113,14 @@ func TestListingPassesItsFilterOn(t *testing.T) {
 	} {
 		s := newSite(t)
 		s.expect("list", want, []incident.Incident{incident.New("inc-1", "llama", incident.ModeApprove, false, now)}, nil)
+		s.expect("pauses", nil, []incident.Pause{{Pool: "llama", Reason: "maintenance", By: ada, At: now}}, nil)
 		rec := s.ask(get, "/api/v1/incidents"+query, "viewer-token", "")
-		var got struct{ Incidents []incident.Incident }
-		if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || rec.Code != http.StatusOK || len(got.Incidents) != 1 {
+		var got struct {
+			Incidents []incident.Incident
+			Pauses    []incident.Pause
+		}
+		if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || rec.Code != http.StatusOK ||
+			len(got.Incidents) != 1 || len(got.Pauses) != 1 {
 			t.Errorf("%s: %d %s", query, rec.Code, rec.Body)
 		}
 	}

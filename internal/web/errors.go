@@ -13,7 +13,7 @@ import (
 // errorPage is what somebody sees in place of a page.
 type errorPage struct {
 	frame
-	Heading, Text, Next string
+	Heading, Text, Next, Command string
 }
 
 // Explain answers with a page in place of an error where a browser asked for one; false: it did not answer, and whoever
@@ -22,10 +22,10 @@ func (h *Handler) Explain(c echo.Context, code int, text string) (answered bool,
 	if !wantsPage(c.Request()) {
 		return false, nil
 	}
-	heading, next := explained(code)
+	heading, next, line := explained(code)
 	f := h.frameOf(c, "", heading, false)
 	return true, h.page(c, code, "error.html", errorPage{
-		frame: f, Heading: heading, Text: present.Ended(present.Line(text)), Next: next,
+		frame: f, Heading: heading, Text: present.Ended(present.Line(text)), Next: next, Command: line,
 	})
 }
 
@@ -42,20 +42,20 @@ func wantsPage(r *http.Request) bool {
 	return false
 }
 
-// explained is the heading of an error, and what to do about it.
-func explained(code int) (heading, next string) {
+// explained is the heading of an error, what to do about it, and the command that does it.
+func explained(code int) (heading, next, line string) {
 	switch code {
 	case http.StatusUnauthorized:
 		return "Sign in", "Reload the page and enter a token as the password; the user name is ignored. The token is the " +
-			"viewer token of the configuration, or one of Kubernetes: kubectl create token NAME --audience vllm-medic."
+			"viewer token of the configuration, or one of Kubernetes:", "kubectl create token NAME --audience vllm-medic"
 	case http.StatusForbidden:
-		return "Not allowed", "Ask whoever runs this bot for the permission to get incidents.vllm-medic.io."
+		return "Not allowed", "Ask whoever runs this bot for the permission to get incidents.vllm-medic.io.", ""
 	case http.StatusNotFound:
-		return "Not found", "Old incidents are removed after a while."
+		return "Not found", "Old incidents are removed after a while.", ""
 	case http.StatusBadRequest:
-		return "Invalid address", ""
+		return "Invalid address", "", ""
 	case http.StatusServiceUnavailable:
-		return "Unavailable", "The bot keeps working on incidents if it can. Try again in a minute."
+		return "Unavailable", "The bot keeps working on incidents if it can. Try again in a minute.", ""
 	}
-	return "Something went wrong", "The bot's log says what."
+	return "Something went wrong", "The bot's log says what.", ""
 }

@@ -56,6 +56,11 @@ func TestABrowserGetsAPageInPlaceOfAnError(t *testing.T) {
 		if c.code == http.StatusUnauthorized && rec.Header().Get("WWW-Authenticate") == "" {
 			t.Error("the browser does not ask for a password")
 		}
+		// A narrow screen ends no line within a word of the command.
+		if command := `<span class="whole">--audience</span>`; strings.Contains(page, command) !=
+			(c.code == http.StatusUnauthorized) {
+			t.Errorf("%s: %d %s", c.path, rec.Code, page)
+		}
 		mustBeStrict(t, c.path, rec.Header(), page)
 		voice.Check(t, c.path, voice.Page(page))
 		for _, secret := range []string{"wrong-token", "nobody-can-tell", "disk full"} {
