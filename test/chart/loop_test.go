@@ -60,6 +60,7 @@ func (w *world) heals(first, second bot) {
 	s, err := fleet.ScenarioNamed("high-ttft")
 	must(w.t, err)
 	must(w.t, w.vllm.Fleet.Apply(s))
+	w.t.Logf("at rest the bot has %d MiB of memory", w.memory(first, "VmRSS:")>>20)
 	w.alert(first, "vLLMHighTTFT", "firing")
 	w.button("Scale", "")
 	if first != second {

@@ -184,16 +184,22 @@ func (w *world) start() bot {
 // is not in this incident, such as large deliveries.
 func (w *world) fits(b bot) {
 	w.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.pid))
-	must(w.t, err)
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	must(w.t, err)
-	limit := w.pod.Containers[0].Resources.Limits.Memory().Value()
-	w.t.Logf("the bot had at most %d MiB of memory; its limit is %d MiB", kib>>10, limit>>20)
-	if kib<<10 > limit/2 {
+	most, limit := w.memory(b, "VmHWM:"), w.pod.Containers[0].Resources.Limits.Memory().Value()
+	w.t.Logf("the bot had at most %d MiB of memory; its limit is %d MiB", most>>20, limit>>20)
+	if most > limit/2 {
 		w.t.Error("that is more than half of the limit")
 	}
+}
+
+// memory is a line of what the system knows of the bot's memory, in bytes.
+func (w *world) memory(b bot, line string) int64 {
+	w.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", b.pid))
+	must(w.t, err)
+	_, rest, _ := strings.Cut(string(status), line)
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	must(w.t, err)
+	return kib << 10
 }
 
 func (w *world) answers(b bot, path string) {
