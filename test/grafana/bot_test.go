@@ -120,11 +120,44 @@ func TestEveryPanelOfTheBotShowsARunningBot(t *testing.T) {
 	}
 	for name := range boards(t) {
 		for _, q := range read(t, name).questions(chosen()) {
+			if onTheBot(q) {
+				continue
+			}
 			if ofTheBot(q) {
 				shown(t, q, asked(t, prom, q.expr, now))
 			} else if name == "vllm-medic" {
 				t.Errorf("%s asks nothing of the bot: %s", q.from, q.expr)
 			}
 		}
+	}
+}
+
+// A bot that is gone has no metrics, and the alert that says so is marked.
+func TestAnAlertOnTheBotIsMarked(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("../../deploy/prometheus/rules/vllm-medic.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prom := embedded(t)
+	if err := prom.LoadRules("vllm-medic.yaml", rules); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, time.November, 21, 3, 0, 0, 0, time.UTC)
+	for range int(6 * time.Minute / every) {
+		now = now.Add(every)
+		if _, err := prom.EvaluateRules(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	marked := 0
+	for _, q := range read(t, "vllm-medic").questions(chosen()) {
+		if onTheBot(q) {
+			marked++
+			shown(t, q, asked(t, prom, q.expr, now))
+		}
+	}
+	if marked == 0 {
+		t.Error("no query asks for the alerts on the bot")
 	}
 }

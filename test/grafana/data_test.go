@@ -122,7 +122,10 @@ func busy(t *testing.T, dialect fleet.Dialect) (prom *promembed.Prometheus, now 
 func underscored(text string) string { return strings.ReplaceAll(text, "vllm:", "vllm_") }
 
 // ofTheBot are queries that the bot's metrics answer, which a fleet doesn't have; bot_test.go asks them.
-func ofTheBot(q question) bool { return strings.Contains(q.expr, "vllm_medic_") }
+func ofTheBot(q question) bool { return strings.Contains(q.expr, "vllm_medic_") || onTheBot(q) }
+
+// onTheBot are queries for alerts on the bot itself.
+func onTheBot(q question) bool { return strings.Contains(q.expr, "VllmMedic") }
 
 // notInV0 is the panel whose metrics the V0 engine lacks.
 const notInV0 = "Prefix cache hit rate"

@@ -5,6 +5,10 @@ import "strings"
 // own are the matchers of the bot's own metrics: several bots in one Prometheus are jobs.
 const own = `{job=~"$job"}`
 
+// ownAlerts are those of the rules on the bot itself that fire. One of them says that there is no bot, so it has no
+// job.
+const ownAlerts = `ALERTS{alertstate="firing",alertname=~"VllmMedic.+"}`
+
 // counted is a metric that every replica reads from the one store: all of them say the same, so the highest counts.
 func counted(metric string, labels ...string) string {
 	if len(labels) == 0 {
@@ -26,7 +30,9 @@ func bot() dashboard {
 	d := board("vllm-medic-bot", "vllm-medic",
 		"Whether vllm-medic receives alerts, reaches what it needs, and gets through its work.")
 	d.Templating.List = []variable{chooser(), choice("job", "Bot", "vllm_medic_store_up", "job"), ofPool()}
-	d.Annotations.List = incidentMarks(`job=~"$job",`)
+	d.Annotations.List = append([]annotation{
+		marks("Alerts on the bot", "orange", ownAlerts, "{{alertname}}", "", "severity"),
+	}, incidentMarks(`job=~"$job",`)...)
 	d.Panels = laid(health(), incidents(), intake(), slack(), others(), inside())
 	return d
 }
