@@ -73,7 +73,7 @@ func joined(kinds []incident.EventKind) string {
 func TestTheBotLeavesAHealthyFleetAlone(t *testing.T) {
 	t.Parallel()
 	st := stage(t)
-	for _, name := range []string{"low-load", "caches-dropped"} {
+	for _, name := range []string{"low-load", "caches-dropped", "crash"} {
 		got := st.Play(t, script(t, name), 1, efficacy.Instant)
 		if got.Changes != 0 || got.Asked != efficacy.Never || got.Violation > 0 {
 			t.Errorf("%s: %+v with the steps %+v, want nothing done", name, got.Measure, got.Steps)
@@ -95,7 +95,7 @@ func TestAPersonDeletesThePodThatTheBotNames(t *testing.T) {
 		if len(deleted) != 1 || deleted[0].Deleted != "llama-70b-0" || deleted[0].Effect == efficacy.Harmful {
 			t.Errorf("%s: steps %+v, want the one sick pod deleted", hand, got.Steps)
 		}
-		if got.Violation > 25 {
+		if got.Violation > 12 {
 			t.Errorf("%s: %+v, want it cured", hand, got.Measure)
 		}
 	}
