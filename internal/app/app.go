@@ -26,6 +26,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/store"
+	"github.com/vllm-medic/vllm-medic/internal/tracing"
 	"github.com/vllm-medic/vllm-medic/notify"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -80,12 +81,14 @@ type App struct {
 	reporting chan struct{}
 	registry  *prometheus.Registry
 	outgoing  *outgoing
-	panics    *rescue.Log
-	liveness  *liveness
-	servers   []*server
-	stop      context.CancelFunc
-	wg        sync.WaitGroup
-	failed    chan error
+	// tracer is nil when no traces are made.
+	tracer   *tracing.Tracer
+	panics   *rescue.Log
+	liveness *liveness
+	servers  []*server
+	stop     context.CancelFunc
+	wg       sync.WaitGroup
+	failed   chan error
 }
 
 // New opens the store and binds the listeners, so that Addr is known; nothing runs yet. Whatever it opened is closed
@@ -126,6 +129,9 @@ func (a *App) build(ctx context.Context) error {
 	if a.opts.Store != nil {
 		a.store = a.opts.Store(opened)
 	}
+	if err := a.buildTracing(ctx); err != nil {
+		return err
+	}
 	looped := watchedStore{a.store, a.liveness}
 	rc, err := a.kubernetes()
 	if err != nil {
@@ -153,6 +159,7 @@ func (a *App) build(ctx context.Context) error {
 		Collector: collector{Collector: a.collector, recordings: recordings}, Scenarios: recordings,
 		Playbooks: a.playbooks,
 		Live:      parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
+		Within: a.tracer.Within,
 	})
 	if err != nil {
 		return err
@@ -259,6 +266,7 @@ func (a *App) Stop(ctx context.Context) error {
 			fmt.Errorf("the work under way did not end in time; it goes on from the store at the next start: %w",
 				context.Cause(ctx)))
 	}
+	a.tracer.Close(ctx)
 	return errors.Join(append(errs, a.close())...)
 }
 

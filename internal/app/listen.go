@@ -213,6 +213,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 			pools: a.poolNames, diagnoses: a.playbooks.diagnoses,
 		},
 		a.playbooks, notifications(a.dispatchers), a.outgoing,
+		spans{a.tracer},
 	}
 	if a.slack != nil {
 		all = append(all, a.slack)

@@ -32,6 +32,8 @@ type Config struct {
 	Pools     []incident.Pool
 	// Drills start by the clock.
 	Drills []Drill
+	// Tracing is nil when no traces are made.
+	Tracing *Tracing
 }
 
 // Listen holds the addresses of the listeners. TLS is by listener: "api", "ops", "slack".

@@ -37,6 +37,8 @@ type file struct {
 	Playbooks playbooksFile `yaml:"playbooks,omitempty"`
 	// The pools, one per served model.
 	Pools []poolFile `yaml:"pools"`
+	// Where traces of incidents are sent. Without it none are made.
+	Tracing *tracingFile `yaml:"tracing,omitempty"`
 	// Exercises of the people on call that start by the clock. Nothing is changed in them.
 	Drills []drillFile `yaml:"drills,omitempty"`
 }
@@ -268,4 +270,13 @@ type drillFile struct {
 	Schedule string `yaml:"schedule"`
 	// The time zone of the schedule, such as Europe/Berlin. Default UTC.
 	TimeZone string `yaml:"time_zone,omitempty" jsonschema:"default=UTC"`
+}
+
+type tracingFile struct {
+	// The URL of an OpenTelemetry collector's OTLP/HTTP receiver, without /v1/traces. It must not contain a password.
+	Endpoint string `yaml:"endpoint"`
+	// A bearer token, or other credentials for the Authorization header.
+	Authorization *authorizationFile `yaml:"authorization,omitempty"`
+	// The CA of the collector's certificate, PEM. Default: the system's CAs.
+	CAFile string `yaml:"ca_file,omitempty"`
 }

@@ -138,6 +138,7 @@ func (l *loader) config(f file) Config {
 	l.needsCluster(cfg, "mode", f.Mode)
 	cfg.Pools = l.pools(f, cfg)
 	cfg.Drills = l.drills(f.Drills, cfg)
+	cfg.Tracing = l.tracing(f.Tracing)
 	return cfg
 }
 

@@ -110,7 +110,8 @@ func (e *Engine) act(ctx context.Context, id string, ev incident.Event) (inciden
 		if act != nil && act.Phase == incident.PhaseClaimed && res.Incident.Active == nil && inc.Drill == nil {
 			ch.Finish = &incident.Write{ID: act.WriteID, EndedAt: now, Result: incident.ResultUnknown}
 		}
-		err = e.deps.Incidents.Commit(ctx, ch)
+		within, _ := e.deps.Within(ctx, inc) // it is no turn: what it ends is a wait
+		err = e.deps.Incidents.Commit(within, ch)
 		if err == nil {
 			res.Incident.Version = inc.Version + 1
 			return res.Incident, nil

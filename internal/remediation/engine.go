@@ -20,8 +20,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Deps are the engine's collaborators; all are needed, except Scenarios, and Live and DryRun, which are nil when no
-// Kubernetes is configured.
+// Deps are the engine's collaborators; all are needed, except Scenarios and Within, and Live and DryRun, which are nil
+// when no Kubernetes is configured.
 type Deps struct {
 	Incidents Incidents
 	Inbox     Inbox
@@ -37,6 +37,8 @@ type Deps struct {
 	Panics *rescue.Log
 	// Now is the present time; time.Now in production.
 	Now func() time.Time
+	// Within is the context of work on an incident, and what is called at its end; nil: the context as it is.
+	Within func(context.Context, incident.Incident) (context.Context, func(error))
 }
 
 // Config is what the engine is told.
@@ -74,6 +76,11 @@ var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
 func New(cfg Config, deps Deps) (*Engine, error) {
 	cfg.Timing = cfg.Timing.WithDefaults()
 	cfg.FreeCuts = cmp.Or(cfg.FreeCuts, 5)
+	if deps.Within == nil {
+		deps.Within = func(ctx context.Context, _ incident.Incident) (context.Context, func(error)) {
+			return ctx, func(error) {}
+		}
+	}
 	var errs []error
 	for name, missing := range map[string]bool{
 		"Incidents": deps.Incidents == nil, "Inbox": deps.Inbox == nil, "Ledger": deps.Ledger == nil,

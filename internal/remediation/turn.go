@@ -29,7 +29,9 @@ func (e *Engine) Advance(ctx context.Context, c incident.Claimed) error {
 		fmt.Errorf("incident %s: one turn took longer than %s", c.Incident.ID, limit))
 	defer cancel()
 	t := &turn{inc: c.Incident, fence: c.Fence, now: e.deps.Now()}
+	ctx, end := e.deps.Within(ctx, c.Incident)
 	err := e.advance(ctx, t)
+	end(err)
 	var refused *incident.RefusedError
 	switch {
 	case err == nil:

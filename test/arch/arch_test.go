@@ -57,6 +57,7 @@ var inside = map[string][]string{
 	"internal/promql":            {},
 	"internal/rescue":            {},
 	"internal/sandbox/workloads": {"internal/sandbox/kubeapi"},
+	"internal/tracing":           {"internal/incident", "internal/redact"},
 	"internal/vllm":              {},
 	"internal/nearest":           {},
 	"internal/strictyaml":        {"internal/incident", "internal/nearest"},
@@ -116,6 +117,7 @@ var outside = map[string]struct {
 		[]string{"webhook", "internal/sandbox/alertmanager"},
 		"the payload is normalised once, and made by its double",
 	},
+	"go.opentelemetry.io/":     {[]string{"internal/tracing"}, "one place makes spans"},
 	"github.com/yuin/goldmark": {[]string{"internal/web"}, "only pages show Markdown as HTML"},
 	"database/sql":             {[]string{"internal/store"}, "one place knows the schema"},
 }
