@@ -92,11 +92,11 @@ func (s selection) signals() map[string]bool {
 	return out
 }
 
-// alertNames are the names of alerts, each once.
+// alertNames are the names of alerts, each once. Tests are about nothing.
 func alertNames(alerts []incident.Alert) []string {
 	var out []string
 	for _, a := range alerts {
-		if name := a.Name(); !slices.Contains(out, name) {
+		if name := a.Name(); !a.Test() && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

@@ -30,7 +30,7 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(serve(t), sandboxCommand(t), initCommand(t), check(t), diagnose(t), test(t), replayCommand(t),
 		drillCommand(t), incidents(t), reportCommand(t), auditCommand(t), pause(t), rbac(t), resume(t), supportBundle(t),
-		version(t))
+		testAlert(t), version(t))
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

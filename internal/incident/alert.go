@@ -3,6 +3,7 @@ package incident
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 )
 
@@ -31,6 +32,18 @@ type Alert struct {
 
 // Name is the alertname label.
 func (a Alert) Name() string { return a.Labels["alertname"] }
+
+// TestAlertName is the name of the alert by which people test the way from Alertmanager to Slack. It says nothing about
+// a pool, and hides nothing: among other alerts it doesn't count.
+const TestAlertName = "vLLMMedicTestAlert"
+
+// Test says that the alert is such a test.
+func (a Alert) Test() bool { return a.Name() == TestAlertName }
+
+// OnlyTest says that the incident is about nothing but test alerts, so that nothing is proposed for it.
+func (i Incident) OnlyTest() bool {
+	return len(i.Alerts) > 0 && !slices.ContainsFunc(i.Alerts, func(a Alert) bool { return !a.Test() })
+}
 
 // Delivery is one webhook request of Alertmanager as the inbox keeps it. Its ID orders deliveries.
 type Delivery struct {

@@ -2,10 +2,12 @@ package present
 
 import "github.com/vllm-medic/vllm-medic/internal/incident"
 
-// Mark is what every surface says first of an incident in which nothing is changed: "DRILL" of an exercise, "DRY RUN"
-// of a dry run. It is empty where changes are made.
+// Mark is what every surface says first of an incident in which nothing is changed: "TEST" of a test alert, "DRILL" of
+// an exercise, "DRY RUN" of a dry run. It is empty where changes are made.
 func Mark(inc incident.Incident) string {
 	switch {
+	case inc.OnlyTest():
+		return "TEST"
 	case inc.Drill != nil:
 		return "DRILL"
 	case inc.DryRun:

@@ -67,6 +67,10 @@ func firing(inc incident.Incident) string {
 // News is what the headline says of the pool.
 func News(inc incident.Incident) string {
 	switch {
+	case inc.OnlyTest() && inc.State == incident.StateClosed:
+		return "test alert ended"
+	case inc.OnlyTest():
+		return "test alert arrived, nothing to do"
 	case inc.Drill != nil && inc.State == incident.StateClosed:
 		return drillNews(inc)
 	case inc.Pool == "" && inc.State == incident.StateClosed:

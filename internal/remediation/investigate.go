@@ -127,8 +127,20 @@ func (i *Investigator) diagnose(
 		in.PlannedFor = inc.Diagnosis.Name
 	}
 	found.Result = i.deps.Playbooks.Diagnose(in)
+	if inc.OnlyTest() {
+		found.Result = ofTest(found.Result)
+	}
 	found.Evidence.Readings = found.Result.Readings
 	return found
+}
+
+// ofTest is what a test alert leads to: it is shown, and nobody has anything to do. How the pool is doesn't matter for
+// that: an alert of its own would say it.
+func ofTest(r playbooks.Result) playbooks.Result {
+	return playbooks.Result{
+		Readings: r.Readings, Targets: r.Targets, Healthy: incident.True,
+		Note: "This is a test alert. It arrived, so the way from Alertmanager to this message works. No action is needed.",
+	}
 }
 
 // event is what the investigation means to its incident.

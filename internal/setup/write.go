@@ -186,11 +186,11 @@ func (w *writer) kubernetes(p Proposal) {
 	if !p.Kubernetes {
 		w.ask(0, "Does the bot run in the cluster of the models? Without this section it looks at no pod and proposes no "+
 			"step.")
-		w.line(0, `# kubernetes: {kubeconfig: ""}`)
+		w.line(0, `# kubernetes: {}`)
 		return
 	}
 	w.say(0, "The service account of the bot's pod.")
-	w.line(0, `kubernetes: {kubeconfig: ""}`)
+	w.line(0, `kubernetes: {}`)
 }
 
 // people are the sections about Slack and approvers, which nothing but a person can know.
@@ -198,8 +198,8 @@ func (w *writer) people(given Given) {
 	w.section("Slack. Without it messages go to the log.")
 	hash := ""
 	if given.SlackChannel == "" {
-		w.ask(0, "Which channel, workspace and app? A channel's ID is at the end of its About tab; docs/slack-setup.md shows "+
-			"where the others are, and where the app's tokens come from.")
+		w.ask(0, "Which channel, workspace and app? A channel's ID is at the end of its About tab; docs/slack-setup.md "+
+			"shows where the others are, and where the app's tokens come from.")
 		hash = "# "
 		given.SlackChannel, given.SlackTeam, given.SlackApp = "C0123456789", "T0123456789", "A0123456789"
 	} else {

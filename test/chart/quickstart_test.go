@@ -1,0 +1,242 @@
+package chart
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/fleet"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/ports"
+	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/promtest"
+	"github.com/vllm-medic/vllm-medic/test/tools"
+)
+
+// What the quickstart says is done as it says it, with these differences: the addresses are those of this machine,
+// kubectl is the API that it calls, and what the Prometheus operator would make of the AlertmanagerConfig is made here.
+func TestTheQuickstartLeadsToATestMessage(t *testing.T) {
+	t.Parallel()
+	lines := shLines(t, "../../docs/quickstart.md")
+	want := []string{
+		"kubectl --namespace monitoring port-forward ", "vllm-medic init ", "helm upgrade --install ",
+		"kubectl --namespace llm create secret generic vllm-medic ", "vllm-medic test-alert ",
+	}
+	if len(lines) != len(want) {
+		t.Fatalf("the quickstart has %d commands, want %d: %q", len(lines), len(want), lines)
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, want[i]) {
+			t.Fatalf("command %d is %q, want one that begins with %q", i+1, line, want[i])
+		}
+	}
+	q := newQuickstart(t)
+	q.program(lines[1])
+	q.release(lines[2])
+	q.secret(lines[3])
+	q.installed()
+	b := q.start()
+	q.alertmanager(b)
+	before := q.replicas()
+	q.program(lines[4])
+	q.arrives()
+	if got := q.replicas(); got != before {
+		t.Errorf("%d replicas, want %d", got, before)
+	}
+	q.checklist(t)
+}
+
+// quickstart is a world in which somebody follows the quickstart: its namespace is that of the models.
+type quickstart struct {
+	*world
+
+	dir, prom, am string
+}
+
+func newQuickstart(t *testing.T) *quickstart {
+	t.Helper()
+	w := &world{t: t, c: withMonitoring(t), secrets: map[string]string{}, began: time.Now().UTC()}
+	w.ns = w.c.Namespace(t)
+	w.models = w.ns
+	w.slack = fakeslack.Start(t, fakeslack.Options{
+		SocketMode: true, PingEvery: time.Second, AllowedLinks: []string{"http://", "https://"},
+	})
+	w.serve()
+	targets := filepath.Join(t.TempDir(), "vllm.json")
+	w.vllm = fleet.Start(t, fleet.Options{
+		Model: model, Namespace: w.models, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets,
+	})
+	prom := promtest.StartWith(t, promtest.Options{TargetsFiles: []string{targets}})
+	prom.WaitFor(t, `sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
+	return &quickstart{world: w, dir: t.TempDir(), prom: prom.URL, am: ports.ForTest(t)}
+}
+
+// here puts this machine's addresses and the workspace's IDs into a command.
+func (q *quickstart) here(line string) []string {
+	for old, is := range map[string]string{
+		"http://127.0.0.1:9090": q.prom, "http://127.0.0.1:9093": "http://" + q.am, "C0123456789": channel,
+		"T0123456789": fakeslack.TeamID, "A0123456789": fakeslack.AppID, "U0123456789": "U0ALICE0001",
+		"namespace=llm": "namespace=" + q.ns, "--namespace llm": "--namespace " + q.ns,
+		" values.yaml": " " + filepath.Join(q.dir, "values.yaml"),
+	} {
+		line = strings.ReplaceAll(line, old, is)
+	}
+	return strings.Fields(line)
+}
+
+// program runs a command of ours.
+func (q *quickstart) program(line string) {
+	q.t.Helper()
+	cmd := exec.CommandContext(q.t.Context(), medic, q.here(line)[1:]...)
+	cmd.Env = []string{"KUBECONFIG=" + q.c.Kubeconfig(q.t, kubetest.Admin)}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		q.t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// release runs Helm, with Slack's address and Prometheus' instead of the real ones.
+func (q *quickstart) release(line string) {
+	q.t.Helper()
+	args := replacedOne(q.here(line)[1:], "deploy/helm/vllm-medic", folder)
+	args = append(args, "--set", "config.slack.api_url="+q.slack.APIURL(), "--set", "config.prometheus.url="+q.prom)
+	if out, errs, err := helmAt(q.t, q.c, args...); err != nil {
+		q.t.Fatalf("%s: %v\n%s%s", line, err, out, errs)
+	}
+}
+
+func replacedOne(words []string, old, is string) []string {
+	out := slices.Clone(words)
+	if i := slices.Index(out, old); i >= 0 {
+		out[i] = is
+	}
+	return out
+}
+
+// secret makes the Secret that the command makes: its keys have to be those that the pod wants.
+func (q *quickstart) secret(line string) {
+	q.t.Helper()
+	values := map[string]string{
+		"SLACK_BOT_TOKEN": q.slack.Token(), "SLACK_APP_TOKEN": q.slack.AppToken(), "AM_TOKEN": "token-of-alertmanager",
+	}
+	for word := range strings.FieldsSeq(line) {
+		if given, is := strings.CutPrefix(word, "--from-literal="); is {
+			key, _, _ := strings.Cut(given, "=")
+			q.secrets[key] = values[key]
+		}
+	}
+	_, err := q.c.Client(q.t).CoreV1().Secrets(q.ns).Create(q.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "vllm-medic"}, StringData: q.secrets,
+	}, metav1.CreateOptions{})
+	must(q.t, err)
+}
+
+// alertmanager starts a real one, with the routes of the AlertmanagerConfig below the matcher of its namespace.
+func (q *quickstart) alertmanager(b bot) {
+	q.t.Helper()
+	o, err := q.c.Dynamic(q.t).Resource(schema.GroupVersionResource{
+		Group: "monitoring.coreos.com", Version: "v1alpha1", Resource: "alertmanagerconfigs",
+	}).Namespace(q.ns).Get(q.t.Context(), "vllm-medic", metav1.GetOptions{})
+	must(q.t, err)
+	routes, _, err := unstructured.NestedSlice(o.Object, "spec", "route", "routes")
+	must(q.t, err)
+	var text strings.Builder
+	fmt.Fprintf(&text, "route:\n  receiver: none\n  routes:\n    - receiver: none\n      matchers: ['namespace=%q']\n"+
+		"      group_wait: 1s\n      routes:\n", q.ns)
+	for _, r := range routes {
+		text.WriteString("        - receiver: bot\n          matchers:\n")
+		all, _, err := unstructured.NestedSlice(r.(map[string]any), "matchers")
+		must(q.t, err)
+		for _, m := range all {
+			m := m.(map[string]any)
+			fmt.Fprintf(&text, "            - '%s%s%q'\n", m["name"], m["matchType"], m["value"])
+		}
+	}
+	fmt.Fprintf(&text, "receivers:\n  - name: none\n  - name: bot\n    webhook_configs:\n"+
+		"      - url: http://%s/api/v1/alertmanager\n        http_config: {authorization: {credentials: %s}}\n",
+		b.api, q.secrets["AM_TOKEN"])
+	file := filepath.Join(q.dir, "alertmanager.yml")
+	must(q.t, os.WriteFile(file, []byte(text.String()), 0o600))
+	cmd := exec.CommandContext(context.WithoutCancel(q.t.Context()), tools.Binary(q.t, "alertmanager"),
+		"--config.file="+file, "--storage.path="+filepath.Join(q.dir, "am"), "--web.listen-address="+q.am,
+		"--cluster.listen-address=")
+	p, err := process.Start("alertmanager", q.dir, cmd)
+	must(q.t, err)
+	q.t.Cleanup(func() { p.Stop(syscall.SIGTERM) })
+	kubetest.Eventually(q.t, "Alertmanager", func(ctx context.Context) error {
+		return exec.CommandContext(ctx, tools.Binary(q.t, "amtool"), "alert", "--alertmanager.url=http://"+q.am).Run()
+	})
+}
+
+// arrives waits for the message, which nobody has to decide on.
+func (q *quickstart) arrives() {
+	q.t.Helper()
+	ctx, cancel := context.WithTimeout(q.t.Context(), patience)
+	defer cancel()
+	var seen string
+	err := q.slack.Wait(ctx, func(s *fakeslack.Server) bool {
+		return slices.ContainsFunc(s.Messages(channel), func(m fakeslack.Message) bool {
+			seen = m.VisibleText()
+			return strings.Contains(seen, "[TEST]") && strings.Contains(seen, "Alertmanager to this message works")
+		})
+	})
+	if err != nil {
+		q.t.Fatalf("no test message: %v; Slack shows\n%s", err, seen)
+	}
+	q.t.Logf("Slack shows\n%s", seen)
+	for _, word := range []string{"Approve", "Scale", "Throttle"} {
+		if strings.Contains(seen, word) {
+			q.t.Errorf("a test says %q:\n%s", word, seen)
+		}
+	}
+}
+
+// checklist runs what the page says of Alertmanager.
+func (q *quickstart) checklist(t *testing.T) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/quickstart.md")
+	must(t, err)
+	for begin, want := range map[string]string{
+		"amtool alert query ": "vLLMMedicTestAlert", "amtool config routes test ": "bot",
+	} {
+		_, rest, found := strings.Cut(string(page), "`"+begin)
+		if !found {
+			t.Fatalf("the page has no command %q", begin)
+		}
+		line, _, _ := strings.Cut(begin+rest, "`")
+		out, err := exec.CommandContext(t.Context(), tools.Binary(t, "amtool"), q.here(line)[1:]...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+}
+
+// shLines are the lines of the sh blocks of a page.
+func shLines(t *testing.T, file string) []string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	must(t, err)
+	var out []string
+	in := false
+	for line := range strings.Lines(string(b)) {
+		switch line = strings.TrimSpace(line); {
+		case strings.HasPrefix(line, "```"):
+			in = line == "```sh"
+		case in && line != "":
+			out = append(out, line)
+		}
+	}
+	return out
+}
