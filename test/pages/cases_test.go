@@ -88,8 +88,8 @@ func perMetric() []string {
 		"generation_len_p95", "generation_tokens_rate", "http_5xx_ratio", "kv_capacity", "kv_usage", "kv_usage_max",
 		"nixl_expired_rate", "nixl_failed_rate", "nixl_xfer_p90", "preemption_rate", "prefill_p95", "prefix_hit_rate",
 		"prompt_len_p95", "prompt_tokens_rate", "queue_time_p95", "rejected_rate", "rss_growth", "running",
-		"spec_acceptance", "tokens_per_request", "tpot_p95", "tpot_mean_worst_pod", "ttft_p95", "unfinished_ratio", "up", "waiting",
-		"waiting_capacity", "waiting_deferred", "waiting_per_engine", "waiting_second_pod", "waiting_worst_pod",
+		"spec_acceptance", "tokens_per_request", "tpot_mean_worst_pod", "tpot_p95", "ttft_p95", "unfinished_ratio", "up",
+		"waiting", "waiting_capacity", "waiting_deferred", "waiting_per_engine", "waiting_second_pod", "waiting_worst_pod",
 	}
 }
 
