@@ -117,7 +117,10 @@ config:
 		"rights for what can't be read": {
 			"existingConfigMap: mine", "apply what vllm-medic rbac --config FILE prints",
 		},
-		"no port":               {"config: {listen: {api: localhost}}", "config.listen.api: \"localhost\" has no port"},
+		"no port": {"config: {listen: {api: localhost}}", "config.listen.api: \"localhost\" has no port"},
+		"a listener that nobody reaches": {
+			"config: {listen: {api: \"127.0.0.1:8080\"}}", `only the pod itself reaches 127.0.0.1:8080: use ":8080"`,
+		},
 		"an account of no name": {"serviceAccount: {create: false}", "serviceAccount.name is required"},
 		"pods of no labels":     {"monitoring: {podMonitor: {enabled: true}}", "matchLabels"},
 		"a route without a token": {

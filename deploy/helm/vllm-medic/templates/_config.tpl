@@ -82,6 +82,11 @@
 {{- if and (gt (int .Values.replicas) 1) (include "vllm-medic.sqlite" .) -}}
 {{- fail (printf "replicas is %d, but SQLite is for one process: keep replicas: 1, or use PostgreSQL (config.store.url: null, config.store.url_env: VLLM_MEDIC_STORE_URL, and its URL in the Secret)" (int .Values.replicas)) -}}
 {{- end -}}
+{{- range $listener, $address := default dict .Values.config.listen -}}
+{{- if and (kindIs "string" $address) (regexMatch "^(127\\.|localhost:|\\[::1\\])" $address) -}}
+{{- fail (printf "config.listen.%s: only the pod itself reaches %s: use \":%s\"" $listener $address (regexFind "[0-9]+$" $address)) -}}
+{{- end -}}
+{{- end -}}
 {{- if and .Values.existingConfigMap .Values.rbac.create -}}
 {{- fail "existingConfigMap: the chart can't read it, so it can't grant what it needs: set rbac.create to false and apply what vllm-medic rbac --config FILE prints" -}}
 {{- end -}}
