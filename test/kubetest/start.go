@@ -122,9 +122,10 @@ func (c *Cluster) startServer(ctx context.Context) error {
 	return p.Await(ctx, "readiness of kube-apiserver", c.ready)
 }
 
-// ready says whether the API server serves. Its certificate exists only after its first start.
+// ready says whether the API server serves. It writes its certificate at its first start, and the key after it: before
+// the key is there, the certificate can be read half, and client-go keeps what it read of a file for minutes.
 func (c *Cluster) ready(ctx context.Context) error {
-	if _, err := os.Stat(c.path("certs/apiserver.crt")); err != nil {
+	if _, err := os.Stat(c.path("certs/apiserver.key")); err != nil {
 		return err
 	}
 	client, err := rest.HTTPClientFor(c.AdminConfig())
