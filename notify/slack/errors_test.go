@@ -51,7 +51,7 @@ func TestErrorsOfAPostAreTakenForWhatTheyAre(t *testing.T) {
 	}{
 		{"connection cut after", fakeslack.Fault{DropAfter: true}, "ambiguous"},
 		{"connection cut before", fakeslack.Fault{DropBefore: true}, "ambiguous"},
-		{"answer too late", fakeslack.Fault{DelayAnswer: 2 * time.Second, Performed: true}, "ambiguous"},
+		{"answer too late", fakeslack.Fault{DelayAnswer: 2 * answerTimeout, Performed: true}, "ambiguous"},
 		{"503", fakeslack.Fault{HTTPStatus: 503}, "ambiguous"},
 		{"500 and done", fakeslack.Fault{HTTPStatus: 500, Performed: true}, "ambiguous"},
 		{"HTML with 200", fakeslack.Fault{Body: "<html>proxy</html>"}, "ambiguous"},

@@ -64,6 +64,9 @@ type workspace struct {
 	log      *slog.Logger
 }
 
+// answerTimeout is generous: only a workspace that is told to be late may be late, however busy the machine is.
+const answerTimeout = 3 * time.Second
+
 func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	t.Helper()
 	s := fakeslack.Start(t, o)
@@ -72,7 +75,7 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	var err error
 	if w.client, err = NewClient(Config{
 		Token: s.Token(), AppToken: s.AppToken(), APIURL: s.APIURL(),
-		Timeout: 500 * time.Millisecond,
+		Timeout: answerTimeout,
 	}); err != nil {
 		t.Fatal(err)
 	}
