@@ -114,7 +114,7 @@ func TestRequestsWithoutASignatureAreLoggedOnceAMinute(t *testing.T) {
 				t.Errorf("answered %d", got)
 			}
 		}
-		if got := strings.Count(log.String(), "not signed by Slack"); got != minute {
+		if got := strings.Count(log.String(), "signed by Slack"); got != minute {
 			t.Errorf("%d lines in %d minutes:\n%s", got, minute, log.String())
 		}
 		now = now.Add(time.Minute)

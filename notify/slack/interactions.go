@@ -237,8 +237,8 @@ func (i *Interactions) unsigned(ctx context.Context, err error) {
 	}
 	i.mu.Unlock()
 	if due {
-		i.logger.WarnContext(ctx,
-			"a request to the Slack endpoint was not signed by Slack; others in this minute are not logged", "reason", err.Error())
+		i.logger.WarnContext(ctx, "a request to the Slack endpoint isn't signed by Slack; others this minute aren't logged",
+			"reason", err.Error())
 	}
 }
 

@@ -29,7 +29,8 @@ func TestTheDocumentIsValid(t *testing.T) {
 func TestWhatTheDocumentDoesNotSayIsRefused(t *testing.T) {
 	t.Parallel()
 	const incident = `{"id":"i","pool":"p","state":"received","mode":"dry-run","dryRun":true,` +
-		`"openedAt":"2026-03-01T03:00:00Z","updatedAt":"2026-03-01T03:00:00Z","alerts":null,"readings":null,"cluster":{},"diagnosis":null,"others":null,` +
+		`"openedAt":"2026-03-01T03:00:00Z","updatedAt":"2026-03-01T03:00:00Z","alerts":null,"readings":null,` +
+		`"cluster":{},"diagnosis":null,"others":null,` +
 		`"plan":null,"decisions":null,"journal":null,"version":1,"drill":true}`
 	for name, c := range map[string]struct {
 		method, path, body string
