@@ -63,7 +63,7 @@ func withMonitoring(t *testing.T) *kubetest.Cluster {
 	t.Helper()
 	c := cluster.Cluster(t)
 	c.InstallCRD(t, kubetest.PodMonitors, kubetest.ServiceMonitors, kubetest.PrometheusRules,
-		kubetest.AlertmanagerConfigs, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+		kubetest.AlertmanagerConfigs, kubetest.Alertmanagers, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
 	return c
 }
 

@@ -31,6 +31,7 @@ const (
 	ServiceMonitors        CRD = "servicemonitors.yaml"
 	PrometheusRules        CRD = "prometheusrules.yaml"
 	AlertmanagerConfigs    CRD = "alertmanagerconfigs.yaml"
+	Alertmanagers          CRD = "alertmanagers.yaml"
 )
 
 // Kinds of the operators that serve vLLM, and the Gateway API's routes, reduced to the fields that the bot reads and to
