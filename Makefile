@@ -71,7 +71,7 @@ gallery: ## take the pictures of docs/slack.md and docs/pages.md again, after a 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy
 
-efficacy: ## what the bot is worth: 22 scripts with 20 seeds in a simulated fleet, under five hands; writes docs/efficacy.md; an hour of two cores
+efficacy: ## what the bot is worth: 22 scripts with 20 seeds in a simulated fleet, under five hands; writes docs/efficacy.md; 50 minutes of two cores
 	@TMPDIR=$$([ -w /dev/shm ] && echo /dev/shm || echo /tmp) GOGC=400 CGO_ENABLED=0 nice -n 10 go test -trimpath -vet=off -count 1 \
 	-timeout 6h -tags efficacy -run TestEfficacy ./test/efficacy -seeds $(or $(SEEDS),20) -write
 
