@@ -88,7 +88,7 @@ type Reading struct {
 	At            time.Time `json:"at"`
 	// Error says why there is no value. "no data" is not an error: then Value is nil and Error is empty.
 	Error string `json:"error,omitempty"`
-	// Optional says that no data is nothing that a person must know: see Signal.
+	// Optional says that missing data is no warning: see Signal.
 	Optional bool `json:"optional,omitempty"`
 	// Routes is how many routes of the gateway lead into the pool's namespace where it is not known which one is the
 	// pool's, so that the gateway's numbers are nobody's; 0 where that is known, or the gateway was not asked.
