@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/elf"
@@ -15,53 +14,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
-
-// release is what is released.
-type release struct {
-	root, commit, version string
-	date                  time.Time
-}
-
-// identify reads from git what is released. The version is the commit's tag, or one that sorts before every tag.
-func identify(root string) (release, error) {
-	r := release{root: root}
-	var err error
-	if r.commit, err = git(root, "rev-parse", "HEAD"); err != nil {
-		return r, err
-	}
-	seconds, err := git(root, "show", "-s", "--format=%ct", "HEAD")
-	if err != nil {
-		return r, err
-	}
-	n, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return r, fmt.Errorf("the date of the commit: %w", err)
-	}
-	r.date = time.Unix(n, 0).UTC()
-	if r.version, err = git(root, "describe", "--tags", "--match", "v[0-9]*", "HEAD"); err != nil {
-		r.version = "v0.0.0-" + r.commit[:12]
-	}
-	changed, err := git(root, "status", "--porcelain")
-	if changed != "" {
-		fmt.Fprintf(os.Stderr, "not released, because it is not committed:\n%s\n", changed)
-	}
-	return r, err
-}
-
-func git(root string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-C", root}, args...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, said.String())
-	}
-	return strings.TrimSpace(string(out)), nil
-}
 
 // build is a folder with the commit as src, and with what was made in it for each platform.
 type build struct {

@@ -53,6 +53,58 @@ func ours(t *testing.T) string {
 
 var candidate = release{commit: strings.Repeat("ab", 20), version: "v1.2.3", date: time.Unix(1_700_000_000, 0).UTC()}
 
+// The program, the image and the chart have one version, which the chart says.
+func TestTheVersionIsTheOneOfTheChart(t *testing.T) {
+	t.Parallel()
+	const chart = "name: x\nversion: 1.2.3\nappVersion: v1.2.3\n"
+	for name, tt := range map[string]struct {
+		chart string
+		tags  []string
+		want  string // none: it is refused
+	}{
+		"tagged":                     {chart, []string{"v1.2.3"}, "v1.2.3"},
+		"not tagged":                 {chart, nil, "v1.2.3-dev-abababababab"},
+		"another tag":                {chart, []string{"v1.2.4"}, ""},
+		"two tags":                   {chart, []string{"v1.2.3", "v1.2.4"}, ""},
+		"a chart of another version": {strings.ReplaceAll(chart, "v1.2.3", "v1.2.4"), []string{"v1.2.3"}, ""},
+		"a chart without a version":  {"name: x\nappVersion: v1.2.3\n", nil, ""},
+	} {
+		got, err := versionOf(tt.chart, tt.tags, candidate.commit)
+		if got != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, tt.want)
+		}
+	}
+	for _, tag := range []string{"", "v9.9.9"} { // a repository with this chart, which says neither
+		root := t.TempDir()
+		file := filepath.Join(root, chartFile)
+		raw, err := os.ReadFile(filepath.Join(top, chartFile))
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, raw, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		commands := [][]string{
+			{"init", "--quiet"},
+			{"add", "."},
+			{"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "--quiet", "--message", "x"},
+			{"tag", "v"}, // not that of a version
+		}
+		if tag != "" {
+			commands = append(commands, []string{"tag", tag})
+		}
+		for _, args := range commands {
+			if _, err := git(root, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := identify(root)
+		if tag == "" && (err != nil || !strings.HasSuffix(r.version, "-dev-"+r.commit[:12])) {
+			t.Errorf("without a tag: %q, %v", r.version, err)
+		}
+		if tag != "" && (err == nil || !strings.Contains(err.Error(), tag)) {
+			t.Errorf("with the tag %s: %q, %v", tag, r.version, err)
+		}
+	}
+}
+
 func TestTheImageIsWhatTheDockerfileSays(t *testing.T) {
 	t.Parallel()
 	first, err := candidate.index(made(t, ours(t)))
