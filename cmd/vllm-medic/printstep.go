@@ -33,7 +33,7 @@ func printStep(w io.Writer, s incident.Step) {
 	}
 	printGuardrails(w, s)
 	if v := s.Verification; v != nil {
-		say(w, "        verified: %s. %s\n", v.Verdict, present.Verification(*v))
+		say(w, "        verified: %s. %s\n", present.Lower(present.Verdict(v.Verdict)), present.Verification(*v))
 	}
 }
 

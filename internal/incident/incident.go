@@ -307,21 +307,6 @@ func (i Incident) Applied() []Step {
 // that would miss a relapse: Alertmanager doesn't repeat an alert that keeps firing before its repeat_interval.
 func (i Incident) ClosesOnResolve() bool { return len(i.Firing()) > 0 }
 
-// OnTopOf names the step that was applied on top of this one, or "": the same field of the same object, later. Undoing
-// the older one first would find a value that is not its own.
-func (i Incident) OnTopOf(s Step) string {
-	for _, o := range i.Applied() {
-		if o.ID != s.ID && o.Target.Key() == s.Target.Key() && o.Target.Field == s.Target.Field &&
-			o.AppliedAt.After(s.AppliedAt) {
-			return o.Title
-		}
-	}
-	return ""
-}
-
-// OnlyDryRun says of an applied step that it was only a dry run: nothing was written.
-func (i Incident) OnlyDryRun(s Step) bool { return i.DryRun && !s.Written }
-
 // Mitigations returns the applied steps that must be undone before the incident can close. A dry run has none: it
 // changed nothing.
 func (i Incident) Mitigations() []Step {

@@ -200,16 +200,18 @@ type madeRow struct {
 	Unsure        bool
 	Reverted      bool
 	Moves         []moveRow
+	// Undo rolls it back; nil where that can't be done now, or is asked at the top of the page.
+	Undo *command
 }
 
-// made are the changes of the incident's life, the newest first.
-func (f frame) made(inc incident.Incident) []madeRow {
+// made are the changes of the incident's life, the newest first; undo are the commands that roll back, by step.
+func (f frame) made(inc incident.Incident, undo map[string]*command) []madeRow {
 	var out []madeRow
 	for _, m := range slices.Backward(present.History(inc)) {
 		row := madeRow{
 			What: present.Capital(present.ChangeMade(m)) + present.MadeFor(inc, m), By: f.people(m.By), Asked: f.When(m.AskedAt),
 			Live: f.When(m.LiveAt), Applied: f.When(m.AppliedAt), Verified: f.When(m.VerifiedAt), Undone: f.When(m.UndoneAt),
-			DryRun: m.DryRun, Unsure: m.Unsure, Reverted: m.State == incident.StepReverted,
+			DryRun: m.DryRun, Unsure: m.Unsure, Reverted: m.State == incident.StepReverted, Undo: undo[m.Step],
 		}
 		if m.UndoneBy != nil {
 			row.UndoneBy = f.Person(*m.UndoneBy)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	slackgo "github.com/slack-go/slack"
@@ -116,11 +117,9 @@ func denyAllButton(inc incident.Incident) (*slackgo.ButtonBlockElement, bool) {
 	return button(actionDenyAll, "", value, "Deny", slackgo.StyleDefault), true
 }
 
-// undoButton is shown for a step that is in effect, as long as the incident takes an undo. It stands out when the undo
-// is offered.
+// undoButton is shown for a step that can be rolled back now. It stands out when the undo is offered.
 func undoButton(inc incident.Incident, s incident.Step) (*slackgo.ButtonBlockElement, bool) {
-	if s.State != incident.StepApplied || inc.DryRun || (inc.Active != nil && inc.Active.Step != s.ID) ||
-		!takesUndo(inc.State) || s.Digest == "" {
+	if s.Digest == "" || !slices.ContainsFunc(inc.Undoable(), func(o incident.Step) bool { return o.ID == s.ID }) {
 		return nil, false
 	}
 	value, ok := buttonValue{Incident: inc.ID, Step: s.ID, Digest: s.Digest}.encode()
@@ -184,17 +183,6 @@ func askAgainButton(inc incident.Incident) (*slackgo.ButtonBlockElement, bool) {
 		return nil, false
 	}
 	return button(actionAskAgain, "", value, "Ask again", slackgo.StyleDefault), true
-}
-
-func takesUndo(s incident.State) bool {
-	switch s {
-	case incident.StateDeciding, incident.StateSettling, incident.StateVerifying, incident.StateWatching:
-		return true
-	case incident.StateReceived, incident.StateInvestigating, incident.StateProposed, incident.StateApplying,
-		incident.StateUndoing,
-		incident.StateClosed:
-	}
-	return false
 }
 
 func button(action, step, value, label string, style slackgo.Style) *slackgo.ButtonBlockElement {

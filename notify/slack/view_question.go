@@ -96,24 +96,15 @@ func (c *composer) choices(inc incident.Incident, open []incident.Step) []slackg
 	return append(out, c.general(inc)...)
 }
 
-// rollbacks are the rollbacks of what was applied before, below what is asked now.
+// rollbacks are the rollbacks of what was applied before, below what is asked now: the latest, and not more than
+// anybody tells apart.
 func rollbacks(inc incident.Incident) []slackgo.BlockElement {
+	const most = 3
 	var out []slackgo.BlockElement
-	for _, s := range applied(inc) {
-		if b, ok := undoButton(inc, s); ok {
+	for _, s := range inc.Undoable() {
+		if b, ok := undoButton(inc, s); ok && len(out) < most {
 			out = append(out, b)
 		}
-	}
-	return out
-}
-
-// applied are the steps that may be rolled back, the latest first and not more than anybody tells apart.
-func applied(inc incident.Incident) []incident.Step {
-	all := inc.Applied()
-	const most = 3
-	var out []incident.Step
-	for n := len(all) - 1; n >= 0 && len(out) < most; n-- {
-		out = append(out, all[n])
 	}
 	return out
 }

@@ -168,6 +168,25 @@ func TestAnOfferedRollbackIsTheOnlyQuestion(t *testing.T) {
 	}
 }
 
+// Of two changes to one value only the newer can be rolled back: the other would find a value that is not its own.
+func TestOnlyTheNewerOfTwoChangesHasARollback(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["30-denied"]
+	older := inc.Plan.Steps[0]
+	older.ID, older.State, older.From, older.To = "p0-s1", incident.StepApplied, incident.Set("256"), incident.Set("128")
+	older.Undo, older.AppliedAt = incident.Set("256"), inc.OpenedAt
+	newer := older
+	newer.ID, newer.Undo, newer.AppliedAt = "p0-s2", incident.Set("128"), inc.OpenedAt.Add(time.Minute)
+	for name, earlier := range map[string][]incident.Step{"128": {older, newer}, "256": {older}} {
+		inc.AppliedEarlier = earlier
+		got := buttons(Render(inc, links))
+		got = slices.DeleteFunc(got, func(b string) bool { return !strings.Contains(b, "Roll back") })
+		if want := "Roll back to " + name; len(got) != 1 || !strings.HasSuffix(got[0], want) {
+			t.Errorf("buttons %q, want only %q", got, want)
+		}
+	}
+}
+
 func TestWhatWasTurnedDownCanBeAskedAgain(t *testing.T) {
 	t.Parallel()
 	all := stories(t)
