@@ -6,8 +6,6 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY actions actions
 COPY cmd cmd
-# The bot's permissions, which the sandbox grants.
-COPY deploy/kubernetes deploy/kubernetes
 COPY deploy/prometheus/rules deploy/prometheus/rules
 # The runbooks, which the bot serves.
 COPY docs/docs.go docs/

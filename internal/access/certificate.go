@@ -85,7 +85,7 @@ func (g *Gate) publishedAuthorities(ctx context.Context) ([]*x509.Certificate, e
 	cm, err := g.reviews.CoreV1().ConfigMaps(authorityNamespace).Get(ctx, authorityName, meta.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Errorf("the bot lacks permission to get the ConfigMap %s (deploy/kubernetes/rbac.yaml has it): %w",
+		return nil, fmt.Errorf("the bot lacks permission to get the ConfigMap %s; apply what vllm-medic rbac prints: %w",
 			at, err)
 	case err != nil:
 		return nil, fmt.Errorf("read the ConfigMap %s: %w", at, err)

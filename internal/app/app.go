@@ -146,7 +146,7 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	a.collector = parts.collector
-	a.overview = newOverview(parts, cfg.Pools, a.store.Now)
+	a.overview = newOverview(parts, cfg, a.store.Now)
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.playbooks.panics = a.panics
 	a.overview.signals = func() []incident.Signal { return a.playbooks.inForce().AllSignals() }

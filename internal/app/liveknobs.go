@@ -41,12 +41,10 @@ func liveKubernetes(ctx context.Context, opts Options, rc *rest.Config) ([]Findi
 			}
 		}
 		if !p.Workload.IsZero() || len(p.Knobs.Kinds()) > 0 {
-			out = append(out, poolRights(ctx, registry, p, usable))
+			out = append(out, poolRights(ctx, registry, opts.Config.File, p, usable))
 		}
 	}
-	out = append(out,
-		askRights(ctx, registry, "permissions, users", "approvals, pauses and reads with a Kubernetes token work",
-			PeopleRights()))
+	out = append(out, peopleRights(ctx, registry, opts.Config.File))
 	if opts.Config.Access.ClientCertificates {
 		out = append(out, liveCertificates(ctx, opts.Config.Access, rc))
 	}

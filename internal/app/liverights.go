@@ -16,7 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Right is a right that check --live asks for. deploy/kubernetes/rbac.yaml grants all of them; a test compares the two.
+// Right is a right that check --live asks for, and that vllm-medic rbac and the Helm chart grant.
 type Right struct {
 	authorizationv1.ResourceAttributes
 
@@ -144,8 +144,8 @@ func PeopleRights() []Right {
 }
 
 // poolRights asks for the rights that a pool needs. usable is the pool without the knobs that can't be adjusted anyway:
-// nobody should grant anything for those.
-func poolRights(ctx context.Context, registry *actions.Registry, p, usable incident.Pool) Finding {
+// nobody should grant anything for those. file is the configuration.
+func poolRights(ctx context.Context, registry *actions.Registry, file string, p, usable incident.Pool) Finding {
 	where := "permissions, pool " + p.Name
 	rights, err := Rights(ctx, registry, usable)
 	if err != nil {
@@ -161,7 +161,7 @@ func poolRights(ctx context.Context, registry *actions.Registry, p, usable incid
 	default:
 		complete += fmt.Sprintf(" for %s; nothing was asked for the knobs that can't be adjusted", kindList(left))
 	}
-	return askRights(ctx, registry, where, complete, rights)
+	return askRights(ctx, registry, file, where, complete, rights)
 }
 
 func kindList(of []incident.StepKind) string {
@@ -172,8 +172,16 @@ func kindList(of []incident.StepKind) string {
 	return strings.Join(out, ", ")
 }
 
+// peopleRights asks for the rights to ask who a person is.
+func peopleRights(ctx context.Context, registry *actions.Registry, file string) Finding {
+	return askRights(ctx, registry, file, "permissions, users",
+		"approvals, pauses and reads with a Kubernetes token work", PeopleRights())
+}
+
 // askRights asks the API server for rights and names each one that is missing, with what does not work without it.
-func askRights(ctx context.Context, registry *actions.Registry, where, complete string, rights []Right) Finding {
+func askRights(
+	ctx context.Context, registry *actions.Registry, file, where, complete string, rights []Right,
+) Finding {
 	f := Finding{Where: where, Good: true, Text: complete}
 	missing, optional := 0, 0
 	for _, r := range rights {
@@ -197,7 +205,7 @@ func askRights(ctx context.Context, registry *actions.Registry, where, complete 
 	switch {
 	case missing > 0:
 		f.Good, f.Text = false,
-			fmt.Sprintf("the bot lacks %s (deploy/kubernetes/rbac.yaml has them all)", rightsCount(missing))
+			fmt.Sprintf("the bot lacks %s; apply what vllm-medic rbac --config %s prints", rightsCount(missing), file)
 	case optional > 0:
 		f.Caution, f.Text = true, fmt.Sprintf("%s; %s left out", complete, rightsCount(optional))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/actions"
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
@@ -40,10 +41,12 @@ type overview struct {
 		ClockWarning() string
 	}
 	registry *actions.Registry // nil without Kubernetes
-	pools    []incident.Pool
-	signals  func() []incident.Signal
-	now      func() time.Time
-	wanted   chan struct{}
+	// file is the configuration.
+	file    string
+	pools   []incident.Pool
+	signals func() []incident.Signal
+	now     func() time.Time
+	wanted  chan struct{}
 
 	mu       sync.Mutex
 	health   map[string]web.Health
@@ -54,9 +57,10 @@ type overview struct {
 	round      chan struct{}
 }
 
-func newOverview(parts clients, pools []incident.Pool, now func() time.Time) *overview {
+func newOverview(parts clients, cfg config.Config, now func() time.Time) *overview {
 	return &overview{
-		collector: parts.collector, registry: parts.registry, pools: pools, now: now, wanted: make(chan struct{}, 1),
+		collector: parts.collector, registry: parts.registry, file: cfg.File, pools: cfg.Pools, now: now,
+		wanted: make(chan struct{}, 1),
 		health: map[string]web.Health{}, round: make(chan struct{}),
 	}
 }
@@ -147,11 +151,10 @@ func (o *overview) ask(ctx context.Context) []Finding {
 	var out []Finding
 	for _, p := range o.pools {
 		if !p.Workload.IsZero() || len(p.Knobs.Kinds()) > 0 {
-			out = append(out, poolRights(ctx, o.registry, p, p))
+			out = append(out, poolRights(ctx, o.registry, o.file, p, p))
 		}
 	}
-	return append(out, askRights(ctx, o.registry, "permissions, users",
-		"approvals, pauses and reads with a Kubernetes token work", PeopleRights()))
+	return append(out, peopleRights(ctx, o.registry, o.file))
 }
 
 // Health implements web.Deps: what is known of the pools, after a moment when nothing is known yet.

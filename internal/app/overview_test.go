@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -72,7 +73,7 @@ func loaded(t *testing.T) *playbooks.Catalog {
 // watch begins an overview of some pools.
 func watch(t *testing.T, r *reader, c *playbooks.Catalog, pools ...incident.Pool) *overview {
 	t.Helper()
-	o := newOverview(clients{}, pools, time.Now)
+	o := newOverview(clients{}, config.Config{Pools: pools}, time.Now)
 	o.collector, o.signals = r, c.AllSignals
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})

@@ -13,6 +13,8 @@ import (
 
 // Config is a configuration that holds together. Only Load makes one.
 type Config struct {
+	// File is the path that it was loaded from, as it was given.
+	File       string
 	Listen     Listen
 	StoreURL   string
 	Prometheus Prometheus

@@ -67,7 +67,9 @@ func Parse(name string, data []byte, opts Options) (Config, error) {
 	}
 	var f file
 	l.add(l.root.Decode(&f))
-	return l.config(f), l.err()
+	cfg := l.config(f)
+	cfg.File = name
+	return cfg, l.err()
 }
 
 // open parses the file; false says that there is nothing in it to decode.

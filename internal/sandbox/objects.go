@@ -15,9 +15,6 @@ import (
 
 // populate makes the objects of the model and lets its pods run.
 func (w *world) populate() error {
-	if err := grantRights(w.kube); err != nil {
-		return err
-	}
 	admin := w.kube.As("kubectl")
 	if err := w.kube.MakeNamespace(namespace); err != nil {
 		return err

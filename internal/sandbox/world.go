@@ -207,7 +207,11 @@ func (w *world) buildBot(ctx context.Context, at addresses, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	w.bot, err = app.New(ctx, app.Options{Config: w.config, Catalog: cat, Logger: log})
+	opts := app.Options{Config: w.config, Catalog: cat, Logger: log}
+	if err := grantRights(ctx, w.kube, opts); err != nil {
+		return err
+	}
+	w.bot, err = app.New(ctx, opts)
 	return err
 }
 

@@ -68,7 +68,7 @@ var inside = map[string][]string{
 	"internal/sandbox/alertmanager": {},
 	"internal/sandbox/gateway":      {"internal/sandbox/kubeapi"},
 	"internal/sandbox": {
-		"deploy/kubernetes", "deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident",
+		"deploy/prometheus/rules", "internal/app", "internal/config", "internal/incident",
 		"internal/present", "internal/promembed", "internal/sandbox/alertmanager", "internal/sandbox/gateway",
 		"internal/sandbox/kubeapi", "internal/sandbox/workloads", "playbooks", "playbooks/catalog", "test/fakeslack",
 		"test/fleet",

@@ -171,7 +171,7 @@ func (w *world) buildCluster(s trial.Script) (err error) {
 	return w.pods.err()
 }
 
-// grant gives the bot what deploy/kubernetes/rbac.yaml gives it, and the person on call what it gives them.
+// grant gives the bot what it needs here, and the person on call what the chart gives them.
 func (w *world) grant() {
 	rule := func(verb, group string, resources ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{group}, Resources: resources}

@@ -119,7 +119,7 @@ func (h hall) status(context.Context) web.Status {
 			{Name: "Permissions, pool llama-70b", State: ok, Text: "all that mode approve needs"},
 			{
 				Name: "Permissions, pool qwen-32b", State: failing,
-				Text: "the bot lacks 1 permission (deploy/kubernetes/rbac.yaml has them all)",
+				Text: "the bot lacks 1 permission; apply what vllm-medic rbac --config /etc/vllm-medic/medic.yaml prints",
 				More: []string{"missing: patch deployments/scale in llm. Without it, replicas can't be adjusted."},
 			},
 			{Name: "Permissions, users", State: ok, Text: "approvals, pauses and reads with a Kubernetes token work"},

@@ -1,3 +1,3 @@
-// Package rights applies the manifests of deploy/kubernetes to a real API server and looks whether the bot can do with
-// them what it must, and no more.
+// Package rights grants the bot what vllm-medic rbac prints, on a real API server, and looks whether it can do what it
+// must with that, and no more.
 package rights

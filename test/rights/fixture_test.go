@@ -1,19 +1,20 @@
 package rights
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"os"
+	"log/slog"
+	"maps"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 
+	"github.com/vllm-medic/vllm-medic/internal/app"
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
@@ -39,49 +40,101 @@ func setRef() incident.WorkloadRef {
 	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
 }
 
-// manifest are the objects of the file.
-func manifest(t *testing.T) []unstructured.Unstructured {
+// grants are what vllm-medic rbac prints for pools in this mode: pool() on its Deployment and on a StatefulSet, and those
+// whose Deployments belong to operators.
+func grants(t *testing.T, mode incident.Mode) []app.Grant {
 	t.Helper()
-	b, err := os.ReadFile("../../deploy/kubernetes/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
+	set, stacked, served := pool(), pool(), pool()
+	set.Workload = setRef()
+	stacked.Workload.Name, stacked.Knobs = "stacked", incident.Knobs{}
+	served.Workload.Name, served.Knobs = "served", incident.Knobs{}
+	pools := []incident.Pool{pool(), set, stacked, served}
+	for n := range pools {
+		pools[n].Mode = mode
 	}
-	var out []unstructured.Unstructured
-	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), 4096)
-	for {
-		var o unstructured.Unstructured
-		err := docs.Decode(&o)
-		if errors.Is(err, io.EOF) {
-			break
+	return grantsFor(t, app.Options{Config: config.Config{
+		Kubernetes: &config.Kubernetes{}, Pools: pools, Access: config.Access{ClientCertificates: true},
+	}})
+}
+
+func grantsFor(t *testing.T, opts app.Options) []app.Grant {
+	t.Helper()
+	opts.Logger = slog.New(slog.DiscardHandler)
+	out, err := app.Grants(t.Context(), opts, app.Account{Namespace: "vllm-medic", Name: "vllm-medic"}, false)
+	must(t, err)
+	return out
+}
+
+// rolesOf are the rules of grants by namespace; empty for the cluster.
+func rolesOf(grants []app.Grant) map[string][]rbacv1.PolicyRule {
+	out := map[string][]rbacv1.PolicyRule{}
+	for _, g := range grants {
+		for _, r := range g.Rules {
+			out[g.Namespace] = append(out[g.Namespace], r.PolicyRule)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, o)
-	}
-	if len(out) == 0 {
-		t.Fatal("the manifest is empty")
 	}
 	return out
 }
 
-func apply(t *testing.T, c *kubetest.Cluster) {
+// single are the rules by verb.
+func single(roles map[string][]rbacv1.PolicyRule) map[string][]rbacv1.PolicyRule {
+	out := map[string][]rbacv1.PolicyRule{}
+	for namespace, rules := range roles {
+		for _, r := range rules {
+			for _, verb := range r.Verbs {
+				one := r
+				one.Verbs = []string{verb}
+				out[namespace] = append(out[namespace], one)
+			}
+		}
+	}
+	return out
+}
+
+// ofAllObjects are the rules without the names of objects.
+func ofAllObjects(roles map[string][]rbacv1.PolicyRule) map[string][]rbacv1.PolicyRule {
+	out := single(roles)
+	for _, rules := range out {
+		for n := range rules {
+			rules[n].ResourceNames = nil
+		}
+	}
+	return out
+}
+
+// apply grants the bot's account everything, and returns how it asks.
+func apply(t *testing.T, c *kubetest.Cluster, all []app.Grant) *rest.Config {
 	t.Helper()
-	for _, o := range manifest(t) {
-		where, known := resources()[o.GetKind()]
-		if !known {
-			t.Fatalf("this test does not know %s", o.GetKind())
+	rc := c.ConfigWithToken(c.ServiceAccountToken(t, "vllm-medic", "vllm-medic"))
+	give(t, c, account, "llm", rolesOf(all))
+	for _, g := range all {
+		if g.Existing == "" {
+			continue
 		}
-		client := c.Dynamic(t).Resource(where)
-		strict := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}
-		var err error
-		if o.GetNamespace() == "" {
-			_, err = client.Create(t.Context(), &o, strict)
-		} else {
-			_, err = client.Namespace(o.GetNamespace()).Create(t.Context(), &o, strict)
-		}
-		if err != nil {
-			t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
+		_, err := c.Client(t).RbacV1().RoleBindings(g.Namespace).Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: g.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: g.Existing},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "vllm-medic", Name: "vllm-medic"}},
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
+	return rc
+}
+
+// account is the bot's own.
+const account = "system:serviceaccount:vllm-medic:vllm-medic"
+
+// give grants roles to a user. A namespace of the test stands for that of the models.
+func give(t *testing.T, c *kubetest.Cluster, user, models string, roles map[string][]rbacv1.PolicyRule) {
+	t.Helper()
+	for _, in := range slices.Sorted(maps.Keys(roles)) {
+		switch in {
+		case "":
+			c.GrantAll(t, user, roles[in]...)
+		case "llm":
+			c.Grant(t, user, models, roles[in]...)
+		default:
+			c.Grant(t, user, in, roles[in]...)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -32,48 +30,19 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// writeRole is the one that a fresh install leaves out.
-const writeRole = "vllm-medic-write"
-
-// freshRoles are the roles of an install in which no pool and no mode asks for writes.
+// freshRoles are those of an install in which no mode asks for writes.
 func freshRoles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
-	out, left := map[string][]rbacv1.PolicyRule{}, 0
-	for _, o := range manifest(t) {
-		switch {
-		case !strings.HasSuffix(o.GetKind(), "Role") || o.GetName() == "vllm-medic-on-call":
-			continue
-		case o.GetName() == writeRole:
-			left++
-			continue
-		}
-		var role rbacv1.Role
-		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role))
-		out[role.Namespace] = append(out[role.Namespace], role.Rules...)
-	}
-	if left != 1 {
-		t.Fatalf("the manifest has %d roles %s", left, writeRole)
-	}
-	return out
+	return rolesOf(grants(t, incident.ModeDryRun))
 }
 
-// account grants the roles to an account in a namespace of the test, which stands for both namespaces of the manifest.
-func account(
+// accountWith grants the roles to an account in a namespace of the test, which is that of the models, too.
+func accountWith(
 	t *testing.T, c *kubetest.Cluster, namespace, name string, roles map[string][]rbacv1.PolicyRule,
 ) *rest.Config {
 	t.Helper()
 	token := c.ServiceAccountToken(t, namespace, name)
-	user := "system:serviceaccount:" + namespace + ":" + name
-	for _, in := range slices.Sorted(maps.Keys(roles)) {
-		switch in {
-		case "":
-			c.GrantAll(t, user, roles[in]...)
-		case "llm":
-			c.Grant(t, user, namespace, roles[in]...)
-		default:
-			c.Grant(t, user, in, roles[in]...)
-		}
-	}
+	give(t, c, "system:serviceaccount:"+namespace+":"+name, namespace, roles)
 	return c.ConfigWithToken(token)
 }
 
@@ -149,7 +118,7 @@ func TestAFreshInstallCannotWrite(t *testing.T) {
 			p.Mode = modeOf(t, tt.mode)
 			admin, err := actions.New(actions.Config{}, c.AdminConfig(), quiet)
 			must(t, err)
-			bot, err := actions.New(actions.Config{}, account(t, c, ns, "bot", tt.roles), quiet)
+			bot, err := actions.New(actions.Config{}, accountWith(t, c, ns, "bot", tt.roles), quiet)
 			must(t, err)
 			do := bot.Do
 			if p.Mode != incident.ModeApprove {
@@ -196,7 +165,7 @@ func TestTheAccountOfAFreshInstallMayOnlyReadAndAsk(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
 	ns := c.Namespace(t)
-	rc := account(t, c, ns, "bot", freshRoles(t))
+	rc := accountWith(t, c, ns, "bot", freshRoles(t))
 	k, err := kubernetes.NewForConfig(rc)
 	must(t, err)
 	reads := []string{"get", "list", "watch"}
@@ -260,7 +229,7 @@ func TestTheAPIServerRefusesEveryWriteOfAFreshInstall(t *testing.T) {
 		}
 	}
 	// Every write is tried as whoever may do it, too: a request that is refused for another reason would show nothing.
-	bot, err := dynamic.NewForConfig(account(t, c, ns, "bot", freshRoles(t)))
+	bot, err := dynamic.NewForConfig(accountWith(t, c, ns, "bot", freshRoles(t)))
 	must(t, err)
 	versions := served(t, c)
 	for _, right := range tried {

@@ -14,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -30,19 +29,10 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// botsRoles are the roles of the manifest that the bot's own account has, with their namespace; empty for the cluster.
+// botsRoles are those of a bot that may write.
 func botsRoles(t *testing.T) map[string][]rbacv1.PolicyRule {
 	t.Helper()
-	out := map[string][]rbacv1.PolicyRule{}
-	for _, o := range manifest(t) {
-		if !strings.HasSuffix(o.GetKind(), "Role") || o.GetName() == "vllm-medic-on-call" {
-			continue
-		}
-		var role rbacv1.Role
-		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role))
-		out[role.Namespace] = append(out[role.Namespace], role.Rules...)
-	}
-	return out
+	return rolesOf(grants(t, incident.ModeApprove))
 }
 
 // flat are the single rights of rules, without the names of objects.
@@ -66,72 +56,12 @@ func flat(roles map[string][]rbacv1.PolicyRule) map[authorizationv1.ResourceAttr
 	return out
 }
 
-// What check --live asks for is what the manifest grants: a right in one of them only would be found out in an
-// incident.
-func TestCheckLiveAsksForEveryRightOfTheManifest(t *testing.T) {
-	t.Parallel()
-	c := kube.Cluster(t)
-	registry, err := actions.New(actions.Config{}, c.AdminConfig(), slog.New(slog.DiscardHandler))
-	must(t, err)
-	asked := map[authorizationv1.ResourceAttributes]bool{}
-	for _, kind := range []string{"Deployment", "StatefulSet"} {
-		p := pool()
-		p.Workload.Kind = kind
-		rights, err := app.Rights(t.Context(), registry, p)
-		must(t, err)
-		for _, r := range append(rights, app.PeopleRights()...) {
-			if r.Without == "" {
-				t.Errorf("it is not said what does not work without the right to %s", actions.RightText(r.ResourceAttributes))
-			}
-			r.Name = ""
-			asked[r.ResourceAttributes] = true
-		}
-	}
-	// Of a custom kind, docs/platforms.md lists the rights on the kind itself.
-	c.InstallCRD(t, kubetest.ScaledObjects)
-	custom := pool()
-	custom.Knobs = incident.Knobs{}
-	custom.Workload = incident.WorkloadRef{
-		APIVersion: "keda.sh/v1alpha1", Kind: "ScaledObject", Namespace: "llm",
-		Name: "x",
-	}
-	rights, err := app.Rights(t.Context(), registry, custom)
-	must(t, err)
-	for _, r := range rights {
-		if r.Name == "" {
-			asked[r.ResourceAttributes] = true
-		}
-	}
-	granted := flat(botsRoles(t))
-	for r := range granted {
-		if !asked[r] {
-			t.Errorf("the manifest grants a right that nobody asks for: %s", actions.RightText(r))
-		}
-	}
-	for r := range asked {
-		if !granted[r] {
-			t.Errorf("the manifest lacks a right that is asked for: %s", actions.RightText(r))
-		}
-	}
-}
-
 // checked is what check --live says of Kubernetes to an account with these rules, by Where.
 func checked(t *testing.T, c *kubetest.Cluster, namespace, pools string,
 	roles map[string][]rbacv1.PolicyRule,
 ) map[string]app.Finding {
 	t.Helper()
-	rc := c.ConfigWithToken(c.ServiceAccountToken(t, namespace, "bot"))
-	user := "system:serviceaccount:" + namespace + ":bot"
-	for in, rules := range roles {
-		switch in {
-		case "":
-			c.GrantAll(t, user, rules...)
-		case "llm":
-			c.Grant(t, user, namespace, rules...)
-		default:
-			c.Grant(t, user, in, rules...)
-		}
-	}
+	rc := accountWith(t, c, namespace, "bot", roles)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	must(t, clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{"c": {
@@ -213,7 +143,7 @@ func TestCheckLiveProposesEachKnob(t *testing.T) {
   - {name: kserve, match: {a: kserve}, matchers: {a: kserve},
      workload: {apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, namespace: NS, name: m, container: vllm},
      knobs: {replicas: {min: 1, max: 4}}}
-`, botsRoles(t))
+`, ofAllObjects(botsRoles(t)))
 	for where, want := range map[string]struct {
 		good, caution bool
 		text, more    string
@@ -319,6 +249,10 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 			if of.Good != tt.good || of.Caution != tt.good {
 				t.Errorf("%+v", of)
 			}
+			if next := "; apply what vllm-medic rbac --config "; strings.Contains(of.Text, next) == tt.good ||
+				!tt.good && !strings.HasSuffix(of.Text, "medic.yaml prints") {
+				t.Errorf("the next step: %q", of.Text)
+			}
 			if name != "without writes" {
 				return
 			}
@@ -365,8 +299,8 @@ func TestCheckLiveReadsTheAuthorityOfCertificates(t *testing.T) {
 		good, fatal bool
 		text        string
 	}{
-		"": {text: "the bot lacks permission to get the ConfigMap kube-system/extension-apiserver-authentication " +
-			"(deploy/kubernetes/rbac.yaml has it)"},
+		"": {text: "the bot lacks permission to get the ConfigMap kube-system/extension-apiserver-authentication; " +
+			"apply what vllm-medic rbac prints"},
 		", client_ca_file: " + file:       {good: true, text: "approvals, pauses and reads with one work"},
 		", client_ca_file: /no/such/file": {fatal: true, text: "access.client_ca_file: open /no/such/file"},
 	} {

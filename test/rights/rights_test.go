@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -16,13 +17,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/access"
+	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
@@ -56,7 +58,7 @@ func run(m *testing.M) (code int, err error) {
 	return kube.Main(m), nil
 }
 
-// pool is the one of the manifests, with every knob.
+// pool has every knob.
 func pool() incident.Pool {
 	return incident.Pool{
 		Name: "llama-70b", Mode: incident.ModeApprove, Matchers: map[string]string{"model_name": "llama-70b"},
@@ -77,17 +79,24 @@ func pool() incident.Pool {
 	}
 }
 
-// TestTheManifestsGiveTheBotWhatItNeedsAndNoMore applies them and asks with the token of the bot's own account.
-func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
+// TestTheBotIsGrantedWhatItNeedsAndNoMore asks with the token of the bot's own account.
+func TestTheBotIsGrantedWhatItNeedsAndNoMore(t *testing.T) {
 	t.Parallel()
 	c := kube.Cluster(t)
 	c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects, kubetest.PodAutoscalers)
 	for _, ns := range []string{"vllm-medic", "llm"} {
 		c.MakeNamespace(t, ns)
 	}
-	apply(t, c)
+	all := grants(t, incident.ModeApprove)
+	for _, g := range all {
+		for _, r := range g.Rules {
+			if len(r.Without) == 0 {
+				t.Errorf("it is not said what does not work without %+v", r.PolicyRule)
+			}
+		}
+	}
+	rc := apply(t, c, all)
 	makeWorkload(t, c)
-	rc := c.ConfigWithToken(c.ServiceAccountToken(t, "vllm-medic", "vllm-medic"))
 
 	t.Run("knobs", func(t *testing.T) {
 		t.Parallel()
@@ -152,7 +161,8 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			{Verb: "delete", Resource: "pods", Namespace: "llm"},
 			{Verb: "get", Resource: "secrets", Namespace: "llm"},
 			{Verb: "create", Group: "apps", Resource: "deployments", Namespace: "llm"},
-			{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "vllm-medic"},
+			{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "vllm-medic", Name: "llama-70b"},
+			{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "llm", Name: "another"},
 			{Verb: "create", Resource: "pods", Subresource: "exec", Namespace: "llm"},
 			{Verb: "impersonate", Resource: "users"},
 			{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "vllm-medic"},
@@ -170,7 +180,7 @@ func TestTheManifestsGiveTheBotWhatItNeedsAndNoMore(t *testing.T) {
 			{Verb: "patch", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "models.kubeai.org"},
 		} {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: "system:serviceaccount:vllm-medic:vllm-medic", ResourceAttributes: &r,
+				User: account, ResourceAttributes: &r,
 			}}
 			got, err := c.Client(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 			if err != nil {
@@ -199,15 +209,15 @@ func managedByFlux(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 			"spec": map[string]any{"engines": map[string]any{"number": int64(2)}},
 		}}, metav1.CreateOptions{FieldManager: "somebody"})
 	must(t, err)
-	c.Grant(t, "system:serviceaccount:vllm-medic:vllm-medic", "llm", rbacv1.PolicyRule{
-		APIGroups: []string{engines.Group}, Resources: []string{"enginesets", "enginesets/scale"},
-		Verbs: []string{"get", "patch"},
-	})
 	registry, err := actions.New(actions.Config{}, rc, slog.New(slog.DiscardHandler))
 	must(t, err)
 	p := pool()
 	p.Workload = incident.WorkloadRef{APIVersion: "example.org/v1", Kind: "EngineSet", Namespace: "llm", Name: "llama-70b"}
 	p.Knobs = p.Knobs.Without(incident.StepMaxNumBatchedTokens)
+	give(t, c, account, "llm", rolesOf(grantsFor(t, app.Options{
+		Kubeconfig: c.Kubeconfig(t, kubetest.Admin),
+		Config:     config.Config{Kubernetes: &config.Kubernetes{}, Pools: []incident.Pool{p}},
+	})))
 	kubetest.Eventually(t, "the step on an EngineSet", func(ctx context.Context) error {
 		step, err := registry.Propose(ctx, p, incident.StepRequest{Kind: incident.StepReplicas, Add: 1})
 		if err == nil && !step.Executable() {
@@ -247,7 +257,7 @@ func readEvidence(ctx context.Context, rc *rest.Config) error {
 // missing, and the rest is there.
 func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
-	roles := readRoles(t)
+	roles := single(rolesOf(grants(t, incident.ModeDryRun)))
 	for name, tt := range map[string]struct {
 		namespace string
 		without   rbacv1.PolicyRule
@@ -273,25 +283,13 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			account := "less-" + strings.ReplaceAll(name, " ", "-")
-			rc := c.ConfigWithToken(c.ServiceAccountToken(t, "llm", account))
-			taken := 0
-			for _, role := range roles {
-				var rules []rbacv1.PolicyRule
-				for _, r := range role.Rules {
-					if role.Namespace == tt.namespace && cmp.Equal(r, tt.without) {
-						taken++
-						continue
-					}
-					rules = append(rules, r)
-				}
-				if len(rules) > 0 {
-					c.Grant(t, "system:serviceaccount:llm:"+account, role.Namespace, rules...)
-				}
+			less := maps.Clone(roles)
+			less[tt.namespace] = slices.DeleteFunc(slices.Clone(less[tt.namespace]),
+				func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, tt.without) })
+			if taken := len(roles[tt.namespace]) - len(less[tt.namespace]); taken != 1 {
+				t.Fatalf("%d rules are %+v", taken, tt.without)
 			}
-			if taken != 1 {
-				t.Fatalf("the manifest has %d rules %+v", taken, tt.without)
-			}
+			rc := accountWith(t, c, "llm", "less-"+strings.ReplaceAll(name, " ", "-"), less)
 			k, err := cluster.New(rc)
 			must(t, err)
 			kubetest.Eventually(t, "the evidence without "+name, func(ctx context.Context) error {
@@ -309,29 +307,4 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 
 func rule(group, resource, verb string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{verb}}
-}
-
-// readRoles are the roles of the manifest that only read.
-func readRoles(t *testing.T) []rbacv1.Role {
-	t.Helper()
-	var out []rbacv1.Role
-	for _, o := range manifest(t) {
-		if o.GetKind() != "Role" || o.GetName() == "vllm-medic-write" {
-			continue
-		}
-		var role rbacv1.Role
-		must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role))
-		out = append(out, role)
-	}
-	return out
-}
-
-// resources are where the kinds of the manifests are.
-func resources() map[string]schema.GroupVersionResource {
-	rbac := schema.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1"}
-	return map[string]schema.GroupVersionResource{
-		"ServiceAccount": {Version: "v1", Resource: "serviceaccounts"},
-		"ClusterRole":    rbac.WithResource("clusterroles"), "ClusterRoleBinding": rbac.WithResource("clusterrolebindings"),
-		"Role": rbac.WithResource("roles"), "RoleBinding": rbac.WithResource("rolebindings"),
-	}
 }
