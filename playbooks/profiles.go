@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"maps"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -89,9 +90,22 @@ func (c *Catalog) TargetSignals() []incident.Signal {
 	return out
 }
 
-// AgainstTargets holds what was read against each of these targets.
-func (c *Catalog) AgainstTargets(ev incident.Evidence, slo incident.SLO) []incident.Condition {
-	out, _ := c.againstTargets(c.factsOf(ev, slo))
+// AgainstTargets holds what was read against each of these targets. excess is the largest ratio of the two, 0 where
+// nothing was measured.
+func (c *Catalog) AgainstTargets(ev incident.Evidence, slo incident.SLO) (out []incident.Condition, excess float64) {
+	return c.againstTargets(c.factsOf(ev, slo))
+}
+
+// Targeted are these readings, those that a target is for with the target as their threshold.
+func (c *Catalog) Targeted(readings map[string]incident.Reading, slo incident.SLO) map[string]incident.Reading {
+	out := maps.Clone(readings)
+	for name, field := range c.targets {
+		r, read := out[name]
+		if target := targetOf(slo, field); read && target > 0 {
+			r.Threshold, r.ThresholdFrom = &target, incident.OriginSLO
+			out[name] = r
+		}
+	}
 	return out
 }
 

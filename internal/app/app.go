@@ -149,7 +149,7 @@ func (a *App) build(ctx context.Context) error {
 	a.overview = newOverview(parts, cfg, a.store.Now)
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
 	a.playbooks.panics = a.panics
-	a.overview.signals = func() []incident.Signal { return a.playbooks.inForce().AllSignals() }
+	a.overview.playbooks = a.playbooks.inForce
 	recordings := &drill.Recordings{}
 	a.engine, err = remediation.New(remediation.Config{
 		Owner: owner, Pools: cfg.Pools, Mode: cfg.Mode, Policy: cfg.Policy,

@@ -13,6 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/web"
+	"github.com/vllm-medic/vllm-medic/playbooks"
 )
 
 const (
@@ -42,11 +43,12 @@ type overview struct {
 	}
 	registry *actions.Registry // nil without Kubernetes
 	// file is the configuration.
-	file    string
-	pools   []incident.Pool
-	signals func() []incident.Signal
-	now     func() time.Time
-	wanted  chan struct{}
+	file  string
+	pools []incident.Pool
+	// playbooks are those in force.
+	playbooks func() *playbooks.Catalog
+	now       func() time.Time
+	wanted    chan struct{}
 
 	mu       sync.Mutex
 	health   map[string]web.Health
@@ -124,23 +126,18 @@ func (o *overview) old() []incident.Pool {
 
 // look reads one pool.
 func (o *overview) look(ctx context.Context, p incident.Pool) web.Health {
-	names := overviewSignals()
-	signals := slices.DeleteFunc(o.signals(), func(s incident.Signal) bool { return !slices.Contains(names, s.Name) })
+	names, books := overviewSignals(), o.playbooks()
+	signals := slices.DeleteFunc(books.AllSignals(), func(s incident.Signal) bool {
+		return !slices.Contains(names, s.Name)
+	})
 	ev := o.collector.Collect(ctx, p, signals, evidence.CollectOptions{History: true, NoCluster: true})
-	return web.Health{At: ev.At, Readings: targeted(ev.Readings, p.SLO), Absent: ev.Absent, Dialect: ev.Dialect}
-}
-
-// targeted gives readings the pool's targets as thresholds.
-func targeted(readings map[string]incident.Reading, slo incident.SLO) map[string]incident.Reading {
-	for name, target := range map[string]float64{
-		"ttft_p95": slo.TTFT, "tpot_p95": slo.TPOT, "queue_time_p95": slo.QueueTime, "e2e_p95": slo.E2E,
-	} {
-		if r, ok := readings[name]; ok && target > 0 {
-			r.Threshold, r.ThresholdFrom = &target, incident.OriginSLO
-			readings[name] = r
-		}
+	targets, excess := books.AgainstTargets(ev, p.SLO)
+	return web.Health{
+		At: ev.At, Readings: books.Targeted(ev.Readings, p.SLO), Dialect: ev.Dialect,
+		Assessment: incident.Assess(incident.Measured{
+			Readings: ev.Readings, Absent: ev.Absent, Targets: targets, Excess: excess,
+		}),
 	}
-	return readings
 }
 
 // ask asks Kubernetes what the bot may do, as check --live does.

@@ -357,7 +357,8 @@ func (r *setupReader) lastDay(ctx context.Context, c setup.Candidate) (out []set
 	}
 	for _, name := range r.opts.Catalog.ProfileNames() {
 		slo, _ := r.opts.Catalog.Profile(name)
-		out = append(out, setup.Profile{SLO: slo, Targets: r.opts.Catalog.AgainstTargets(ev, slo)})
+		targets, _ := r.opts.Catalog.AgainstTargets(ev, slo)
+		out = append(out, setup.Profile{SLO: slo, Targets: targets})
 	}
 	return out, unread
 }

@@ -44,6 +44,74 @@ func (h Health) Wrong() bool {
 	return !slices.Contains([]Health{HealthPartial, HealthNoTraffic, HealthOK}, h)
 }
 
+// Measured is what the health of a pool follows from: what was read, and what it means.
+type Measured struct {
+	Readings map[string]Reading
+	// Absent says why Prometheus has no metrics of the pool now; empty when it has some, or could not be asked.
+	Absent string
+	// Targets are the pool's targets, each true when it is met, and Excess as in Assessment.
+	Targets []Condition
+	Excess  float64
+	// Limits are the conditions of the playbooks' other limits, and Healthy whether they are kept. A look that asks for
+	// targets alone has none.
+	Limits  []Condition
+	Healthy Truth
+	// Acts says that a cause was found that asks for a change or for a person.
+	Acts bool
+}
+
+// Assess says how a pool is. What was not measured is never OK.
+func Assess(m Measured) Assessment {
+	out := Assessment{Targets: append([]Condition{}, m.Targets...), Excess: m.Excess}
+	missed, open := that(m.Targets, False), that(m.Targets, Undecided)
+	failed := m.firstError(slices.Concat(open, that(m.Limits, Undecided)))
+	switch {
+	case m.Acts:
+		out.Health = HealthProblem
+	case m.Absent != "":
+		out.Health, out.Why = HealthNoData, m.Absent
+	case len(missed) > 0:
+		out.Health, out.Because = HealthOverTarget, missed
+	case m.Healthy == False:
+		out.Health, out.Because = HealthOverLimit, that(m.Limits, False)
+	case failed != "":
+		out.Health, out.Why = HealthUnread, failed
+	case m.quiet(open):
+		out.Health = HealthNoTraffic
+	case len(open) > 0 || len(m.Targets) == 0:
+		out.Health, out.Because = HealthPartial, open
+	default:
+		out.Health = HealthOK
+	}
+	return out
+}
+
+// quiet says that nothing runs or waits, and that no target was measured because nothing was.
+func (m Measured) quiet(open []Condition) bool {
+	for _, name := range []string{SignalRunning, SignalWaiting} {
+		r := m.Readings[name]
+		if !r.HasValue() || r.Bound != Exact || *r.Value != 0 {
+			return false
+		}
+	}
+	return len(open) == len(m.Targets)
+}
+
+// firstError is why one of these conditions is undecided: the error of its reading. It is empty when the answer was
+// that there is no data.
+func (m Measured) firstError(open []Condition) string {
+	for _, c := range open {
+		if r := m.Readings[c.Signal]; r.Error != "" {
+			return r.Error
+		}
+	}
+	return ""
+}
+
+func that(all []Condition, t Truth) []Condition {
+	return slices.DeleteFunc(slices.Clone(all), func(c Condition) bool { return c.Truth != t })
+}
+
 // Assessment is the health of a pool with what it rests on.
 type Assessment struct {
 	Health Health `json:"health"`

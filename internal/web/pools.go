@@ -24,25 +24,48 @@ type Health struct {
 	At time.Time
 	// Readings carry the pool's targets as thresholds.
 	Readings map[string]incident.Reading
-	// Absent says why Prometheus has no metric of the pool; empty when it has some, or could not be asked.
-	Absent  string
-	Dialect string
+	// Assessment says how the pool is doing against its targets.
+	Assessment incident.Assessment
+	Dialect    string
+}
+
+// assessed says how the pool is, also when nothing is known of it yet.
+func (h Health) assessed() incident.Assessment {
+	if h.At.IsZero() {
+		return incident.Assessment{Health: incident.HealthUnread}
+	}
+	return h.Assessment
+}
+
+// standing is the health of a pool on a page: in a word or two, with how bad that is, and what it rests on.
+type standing struct{ Word, Level, Text string }
+
+func (h Health) standing() standing {
+	a := h.assessed()
+	return standing{
+		present.HealthWord(a.Health), string(present.LevelOfHealth(a.Health)), present.Measured(a, h.Readings),
+	}
 }
 
 // poolRow is a pool on one line.
 type poolRow struct {
-	Name, Path, Level, Text string
-	Signal                  string
-	Spark                   *spark
-	Mode                    incident.Mode
-	Paused                  bool
-	Incident                *incidentRow
+	standing
+
+	Name, Path, Signal string
+	Spark              *spark
+	Mode               incident.Mode
+	Paused             bool
+	Incident           *incidentRow
+
+	health incident.Health
 }
 
 // poolPage is a pool: how it is doing, what the bot may change, and its incidents.
 type poolPage struct {
 	frame
-	Name, Level, Text   string
+	standing
+
+	Name                string
 	At                  *moment
 	Charts              []chart
 	Incident, Drill     *incidentRow
@@ -63,15 +86,14 @@ func (h *Handler) pool(name string) (incident.Pool, bool) {
 	return incident.Pool{}, false
 }
 
-// poolRows are the pools, those out of their targets first.
+// poolRows are the pools, the worst first.
 func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident) []poolRow {
 	health := h.deps.Health(ctx)
 	var out []poolRow
 	for _, p := range h.deps.Pools() {
 		got := health[p.Name]
-		level, text := present.Health(got.Readings, got.Absent)
 		row := poolRow{
-			Name: p.Name, Path: url.PathEscape(p.Name), Level: string(level), Text: text, Mode: p.Mode,
+			standing: got.standing(), health: got.assessed().Health, Name: p.Name, Path: url.PathEscape(p.Name), Mode: p.Mode,
 			Paused: slices.ContainsFunc(f.Pauses, func(one incident.Pause) bool { return one.Pool == "" || one.Pool == p.Name }),
 		}
 		if r, ok := leading(got.Readings); ok {
@@ -88,9 +110,9 @@ func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident
 		}
 		out = append(out, row)
 	}
-	order := []string{string(present.LevelCritical), string(present.LevelUnknown), string(present.LevelHealthy)}
+	order := incident.Healths()
 	slices.SortStableFunc(out, func(a, b poolRow) int {
-		return cmp.Compare(slices.Index(order, a.Level), slices.Index(order, b.Level))
+		return cmp.Compare(slices.Index(order, a.health), slices.Index(order, b.health))
 	})
 	return out
 }
@@ -130,9 +152,8 @@ func (h *Handler) poolPage(c echo.Context) error {
 		return h.fail(c, err)
 	}
 	got := h.deps.Health(ctx)[pool.Name]
-	level, text := present.Health(got.Readings, got.Absent)
 	p := poolPage{
-		frame: f, Name: pool.Name, Level: string(level), Text: text, At: f.When(got.At), Dialect: got.Dialect,
+		frame: f, standing: got.standing(), Name: pool.Name, At: f.When(got.At), Dialect: got.Dialect,
 		Settings: settings(pool), Targets: targets(pool.SLO), Knobs: knobs(pool), Who: f.deciders(pool),
 		Pause:  h.switchLine("pause --reason REASON", pool.Name),
 		Resume: h.switchLine("resume", pool.Name),

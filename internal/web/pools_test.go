@@ -32,11 +32,24 @@ func fleet(t *testing.T) *site {
 			}},
 		},
 		{Name: "lost", Mode: incident.ModeObserve},
+		{Name: "young", Mode: incident.ModeObserve},
 	}
 	s.health = map[string]web.Health{
-		"calm":     {At: now.Add(-10 * time.Second), Readings: map[string]incident.Reading{"ttft_p95": well}},
-		"hot/pool": {At: now, Readings: map[string]incident.Reading{"ttft_p95": past(1, 2, 7.2)}, Dialect: "native"},
-		"lost":     {At: now, Readings: map[string]incident.Reading{"ttft_p95": {Error: "connection refused"}}},
+		"calm": {
+			At: now.Add(-10 * time.Second), Readings: map[string]incident.Reading{"ttft_p95": well},
+			Assessment: incident.Assessment{Health: incident.HealthOK},
+		},
+		"hot/pool": {
+			At: now, Readings: map[string]incident.Reading{"ttft_p95": past(1, 2, 7.2)}, Dialect: "native",
+			Assessment: incident.Assessment{Health: incident.HealthOverTarget, Because: []incident.Condition{{
+				Signal: "ttft_p95", Truth: incident.False, Seen: "7.2 s", Relation: incident.RelationAtMost, Threshold: "2 s",
+				ThresholdFrom: incident.OriginSLO,
+			}}},
+		},
+		"lost": {
+			At: now, Readings: map[string]incident.Reading{"ttft_p95": {Error: "connection refused"}},
+			Assessment: incident.Assessment{Health: incident.HealthUnread, Why: "connection refused"},
+		},
 	}
 	return s
 }
@@ -50,9 +63,12 @@ func TestTheListShowsHowEachPoolIsDoingTheWorstFirst(t *testing.T) {
 	_, rest, _ := strings.Cut(page, "<h2>Pools</h2>")
 	at := -1
 	for _, want := range []string{
-		`<a href="/pools/hot%2Fpool">hot/pool</a>`, ">out of target<", "TTFT p95 7.2 s (target 2 s)", "<polyline",
-		`<a href="/incidents/inc-hot/pool">investigating</a>`,
-		`<a href="/pools/lost">lost</a>`, ">unknown<", "can&#39;t be read: connection refused", "observe",
+		`<a href="/pools/lost">lost</a>`, `<span class="tag unknown">unknown</span> can&#39;t be read: connection refused`,
+		"observe",
+		`<a href="/pools/young">young</a>`, `<span class="tag unknown">unknown</span> not read yet`,
+		`<a href="/pools/hot%2Fpool">hot/pool</a>`,
+		`<span class="tag critical">over target</span> TTFT p95 7.2 s (target 2 s)`,
+		"<polyline", `<a href="/incidents/inc-hot/pool">investigating</a>`,
 		`<a href="/pools/calm">calm</a>`, ">healthy<", "within targets", "dry-run", ">paused<",
 	} {
 		next := strings.Index(rest[at+1:], want)

@@ -33,7 +33,7 @@ const (
 type sight struct{ name, html string }
 
 // sights are all pages, with incidents that the playbooks and the domain made.
-func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []playbooks.Playbook) []sight {
+func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books *playbooks.Catalog) []sight {
 	t.Helper()
 	known := map[string]incident.Incident{}
 	for _, m := range all {
@@ -60,7 +60,7 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 			before(as("recovered replicas", "inc-9tr1", "mistral-24b"), 14*time.Minute),
 			before(closed, 3*time.Hour), before(as("closed after a rollback", "inc-2bd6", "qwen-32b"), 26*time.Hour),
 		},
-		playbooks: books, pools: slices.Clone(cfg), health: map[string]web.Health{},
+		playbooks: books.Playbooks(), pools: slices.Clone(cfg), health: map[string]web.Health{},
 	}
 	for n, name := range []string{pool, "qwen-32b", "mistral-24b", "gemma-9b"} {
 		p := cfg[0]
@@ -68,9 +68,7 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 		if n > 0 {
 			hall.pools = append(hall.pools, p)
 		}
-		hall.health[name] = web.Health{
-			At: hall.now.Add(-12 * time.Second), Dialect: told.Evidence.Dialect, Readings: calmed(told.Evidence.Readings, n),
-		}
+		hall.health[name] = healthOf(books, told.Evidence, n, p.SLO, hall.now.Add(-12*time.Second))
 	}
 	hall.told = reporttest.Month(t, hall.now)
 	page := func(name, path string, now time.Time, only ...incident.Incident) sight {
@@ -85,8 +83,7 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books []
 	paused.incidents = slices.DeleteFunc(slices.Clone(hall.incidents), incident.Incident.Open)
 	paused.health = map[string]web.Health{}
 	for name, h := range hall.health {
-		h.Readings = calmed(told.Evidence.Readings, 2)
-		paused.health[name] = h
+		paused.health[name] = healthOf(books, told.Evidence, 2, cfg[0].SLO, h.At)
 	}
 	paused.pauses = []incident.Pause{{
 		Reason: "maintenance of the gateway", By: bob, At: hall.now.Add(-time.Hour),
@@ -122,7 +119,17 @@ func after(inc incident.Incident) time.Time {
 	return inc.Journal[len(inc.Journal)-1].At.Add(12 * time.Second)
 }
 
-// calmed are the readings that pages show of a pool, with its targets, ever further from trouble.
+// healthOf is what pages show of a pool, ever further from trouble.
+func healthOf(books *playbooks.Catalog, ev incident.Evidence, calm int, slo incident.SLO, at time.Time) web.Health {
+	ev.Readings = calmed(ev.Readings, calm)
+	targets, excess := books.AgainstTargets(ev, slo)
+	return web.Health{
+		At: at, Dialect: ev.Dialect, Readings: books.Targeted(ev.Readings, slo),
+		Assessment: incident.Assess(incident.Measured{Readings: ev.Readings, Targets: targets, Excess: excess}),
+	}
+}
+
+// calmed are the readings that pages show of a pool, ever further from trouble.
 func calmed(readings map[string]incident.Reading, calm int) map[string]incident.Reading {
 	share := 1.0
 	switch {
@@ -131,7 +138,6 @@ func calmed(readings map[string]incident.Reading, calm int) map[string]incident.
 	case calm > 1:
 		share = 0.02 / float64(calm)
 	}
-	targets := map[string]float64{"ttft_p95": 0.5, "tpot_p95": 0.05, "e2e_p95": 10}
 	out := map[string]incident.Reading{}
 	for _, name := range []string{"ttft_p95", "tpot_p95", "e2e_p95", "waiting", "running", "kv_usage"} {
 		r, ok := readings[name]
@@ -144,9 +150,6 @@ func calmed(readings map[string]incident.Reading, calm int) map[string]incident.
 		}
 		if r.Value != nil {
 			r.Value = new(*r.Value * share)
-		}
-		if target := targets[name]; target > 0 {
-			r.Threshold, r.ThresholdFrom = &target, incident.OriginSLO
 		}
 		out[name] = r
 	}
@@ -253,7 +256,7 @@ func TestPages(t *testing.T) {
 	told := l.investigate(t)[0]
 	all := append(states(t, told), rare(t, l, told)...)
 	cfg := configured(t, l.playbook, l.replays[diagnosed].labeled.SLO)
-	seen := sights(t, all, told, cfg.Pools, l.playbook.Playbooks())
+	seen := sights(t, all, told, cfg.Pools, l.playbook)
 	t.Run("gallery: the pictures are of today", func(t *testing.T) { comparePages(t, seen) })
 	t.Run("none is wider than the screen", func(t *testing.T) { fitAPage(t, append(seen, nastyReport(t))) })
 }
