@@ -78,6 +78,9 @@ func TestKindsThatExistToBeScaledAreScaledUnderTheirOwner(t *testing.T) {
 			b := newBench(t)
 			b.custom(tt.crd, tt.in, tt.kind, map[string]any{"replicas": int64(2)}, ownedBy([]any{b.owner()}))
 			s := b.propose(addOne)
+			if hasGuard(s, "other writers", incident.GuardCaution, "") {
+				t.Errorf("whoever made it is taken for one that scales it: %+v", s.Guardrails)
+			}
 			b.do(s, incident.OpApply)
 			if got, _, _ := unstructured.NestedInt64(b.get(tt.in).Object, "spec", "replicas"); got != 3 {
 				t.Errorf("%d replicas", got)

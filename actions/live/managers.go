@@ -70,10 +70,14 @@ func (f Field) LastChange() string {
 const fresh = 10 * time.Minute
 
 // OtherWriter warns of a client that has set this field, and nothing else of the specification, a moment ago: an
-// autoscaler that the bot does not know, or a person. Of what was written through the scale the API server keeps no
+// autoscaler that the bot does not know, or a person. Whoever made the object is none: a specification may consist of
+// this field. Of what was written through the scale the API server keeps no
 // time: then a program counts, whenever it was. A person's kubectl would count for ever, and the
 // HorizontalPodAutoscalers of kube-controller-manager are looked for by themselves.
 func (f Field) OtherWriter(now time.Time) []incident.Guardrail {
+	if f.Object.GetGeneration() == 1 { // the specification is as it was made
+		return nil
+	}
 	for _, m := range f.Object.GetManagedFields() {
 		if m.Manager == incident.FieldManager || m.FieldsV1 == nil || !hasOnlyPath(m.FieldsV1.GetRawBytes(), f.Path) {
 			continue

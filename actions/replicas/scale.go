@@ -36,7 +36,7 @@ func newPlainScale(
 ) *plainScale {
 	s := &plainScale{c: c, pool: pool, workload: w}
 	if owner, _ := cluster.OwnerAmong(w.object.GetOwnerReferences()); owner != nil && at.Name == "" &&
-		!isMadeToBeScaled(w.object) {
+		!cluster.IsMadeToBeScaled(w.object) {
 		s.instead = scalerBeside(ctx, c, w.object, owner.UID)
 	}
 	return s
@@ -46,7 +46,7 @@ func newPlainScale(
 // scaled. It only makes a refusal more useful, so what cannot be read is left out.
 func scalerBeside(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, owner types.UID) string {
 	const role = "disaggregatedset.x-k8s.io/role"
-	for _, k := range madeToBeScaled() {
+	for _, k := range cluster.MadeToBeScaled() {
 		r, found, err := c.Kind(ctx, k.GroupVersion().String(), k.Kind)
 		if err != nil || !found {
 			continue
@@ -69,7 +69,7 @@ func scalerBeside(ctx context.Context, c *kube.Reader, o *unstructured.Unstructu
 func (s *plainScale) Live() live.Field {
 	return live.Field{
 		Target: live.TargetOf(s.object, scaleField), Value: live.Int(s.replicas), Object: s.object,
-		Resource: s.resource, Subresource: incident.SubresourceScale, ForOthers: isMadeToBeScaled(s.object),
+		Resource: s.resource, Subresource: incident.SubresourceScale, ForOthers: cluster.IsMadeToBeScaled(s.object),
 		Version: s.scale.GetResourceVersion(), Path: s.path.fields, Pathless: s.path.unknown,
 		Instead: s.instead, Broken: s.broken,
 		Read: func(o *unstructured.Unstructured) (incident.Value, error) {

@@ -196,7 +196,10 @@ func (r *setupReader) readCluster(ctx context.Context, f *setup.Found) error {
 	for _, s := range servers {
 		one := setup.Server{
 			Namespace: s.Namespace, Pod: s.Pod, IP: s.IP, Labels: s.Labels, Owners: s.Owners, Containers: s.Containers,
-			Guessed: s.Guessed, ModelNames: s.ModelNames,
+			Guessed: s.Guessed, ModelNames: s.ModelNames, Scaler: s.Scaler,
+		}
+		if s.Unscaled != nil {
+			one.Unscaled = s.Unscaled.Error()
 		}
 		if s.Unfollowed != nil {
 			one.Unfollowed = s.Unfollowed.Error()

@@ -19,6 +19,10 @@ type Server struct {
 	Owners []incident.WorkloadRef
 	// Unfollowed says why the owners above these are not known; nil when they are.
 	Unfollowed error
+	// Scaler is the object by which the operator above lets its pods be scaled; zero where none was seen. Unscaled says why
+	// that is not known.
+	Scaler   incident.WorkloadRef
+	Unscaled error
 	// Containers are those that seem to run vLLM. Where none does, they are all of the pod's, and Guessed says so.
 	Containers []string
 	Guessed    bool
@@ -39,11 +43,12 @@ func (k *Reader) Servers(
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	var out []Server
-	chains := map[types.UID]chain{}
+	chains, scalers := map[types.UID]chain{}, map[string]objectList{}
 	for _, namespace := range namespaces {
 		err := k.eachPod(ctx, namespace, func(pod *corev1.Pod) {
 			if s, is := serverOf(pod); is || !isOver(pod) && also(pod.Namespace, pod.Name, pod.Status.PodIP) {
 				s.Owners, s.Unfollowed = k.ownersOnce(ctx, pod, chains)
+				s.Scaler, s.Unscaled = k.scalerAbove(ctx, s, scalers)
 				out = append(out, s)
 			}
 		})

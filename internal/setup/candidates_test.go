@@ -201,6 +201,10 @@ func TestTheWorkloadIsTheHighestOwnerThatIsScaled(t *testing.T) {
 	at := func(apiVersion, kind string) incident.WorkloadRef {
 		return incident.WorkloadRef{APIVersion: apiVersion, Kind: kind, Namespace: "llm", Name: "x"}
 	}
+	const group = "disaggregatedset.x-k8s.io/v1"
+	unseen := server("p", at("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), at(group, "DisaggregatedSet"))
+	scaled := unseen
+	scaled.Scaler, unseen.Unscaled = at(group, "DisaggregatedSetRoleScaler"), "the right to list is missing"
 	for _, tt := range []struct {
 		name   string
 		server Server
@@ -228,6 +232,9 @@ func TestTheWorkloadIsTheHighestOwnerThatIsScaled(t *testing.T) {
 			"",
 			"the right to get deployments is missing",
 		},
+		{"an object that is made to be scaled", scaled, "DisaggregatedSetRoleScaler", "is made to scale it"},
+		{"one that can't be seen", unseen, "LeaderWorkerSet", "made to scale it isn't known: the right to list is missing"},
+		{"a name of one revision", unseen, "LeaderWorkerSet", "A rollout of DisaggregatedSet x may rename it"},
 	} {
 		ref, why, ok := workloadOf(tt.server)
 		if ref.Kind != tt.want || ok != (tt.want != "") || !strings.Contains(why, tt.words) {

@@ -84,6 +84,10 @@ type Server struct {
 	// Owners are the nearest first, the top one last; Unfollowed says why those above are not known.
 	Owners     []incident.WorkloadRef
 	Unfollowed string
+	// Scaler is the object by which the operator above lets the pod's workload be scaled; Unscaled says why it is not
+	// known whether there is one.
+	Scaler   incident.WorkloadRef
+	Unscaled string
 	// Containers are those that seem to run vLLM; with Guessed they are all of the pod's, because none does.
 	Containers []string
 	Guessed    bool

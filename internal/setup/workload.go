@@ -26,10 +26,22 @@ func groupKind(ref incident.WorkloadRef) string {
 	return group + "/" + ref.Kind
 }
 
-// workloadOf chooses the workload among the owners of a pod, the nearest of them first. ok is false where none of them
-// can be one; why then says so.
+// renames says whether an operator gives the objects that it makes another name at each rollout: a revision of its own
+// is part of it.
+func renames(operator incident.WorkloadRef) bool {
+	return slices.Contains([]string{
+		"disaggregatedset.x-k8s.io/DisaggregatedSet", "nvidia.com/DynamoGraphDeployment",
+	}, groupKind(operator))
+}
+
+// workloadOf chooses the workload among the owners of a pod, the nearest of them first, or the object by which they are
+// made to be scaled. ok is false where none of them can be one; why then says so.
 func workloadOf(s Server) (ref incident.WorkloadRef, why string, ok bool) {
 	pod := "pod " + s.Namespace + "/" + s.Pod
+	if !s.Scaler.IsZero() {
+		return s.Scaler, fmt.Sprintf("Owners of %s: %s; %s %s is made to scale it, and keeps its name.", pod,
+			chainText(s.Owners), s.Scaler.Kind, s.Scaler.Name), true
+	}
 	for i, owner := range slices.Backward(s.Owners) {
 		if !slices.Contains(workloadKinds(), groupKind(owner)) {
 			continue
@@ -40,6 +52,12 @@ func workloadOf(s Server) (ref incident.WorkloadRef, why string, ok bool) {
 		}
 		if s.Unfollowed != "" {
 			why += "; " + s.Unfollowed
+		}
+		if s.Unscaled != "" {
+			why += "; whether there is an object that is made to scale it isn't known: " + s.Unscaled
+		}
+		if at := slices.IndexFunc(s.Owners, renames); at > i {
+			why += fmt.Sprintf(". A rollout of %s may rename it: correct the name here then", chainText(s.Owners[at:at+1]))
 		}
 		return owner, why + ".", true
 	}

@@ -167,7 +167,15 @@ func (c *CommandLine) StartsVLLM() bool { return startsEngine(c.text) }
 // LooksLikeVLLM says whether the container seems to run vLLM: by its image, or by a word anywhere in its command
 // line, also in a script. It is a guess.
 func (c *CommandLine) LooksLikeVLLM() bool {
-	return ImageOfVLLM(c.from.Image) || slices.ContainsFunc(c.plainWords(), func(w string) bool {
+	return ImageOfVLLM(c.from.Image) && !runsAnotherModule(c.text) || slices.ContainsFunc(c.plainWords(), func(w string) bool {
 		return path.Base(w) == "vllm" || strings.HasPrefix(w, "vllm.entrypoints")
 	})
+}
+
+// runsAnotherModule says whether Python is told to run a module that is not vLLM's by its name: an image of vLLM may
+// hold other programs, such as Dynamo's frontend.
+func runsAnotherModule(words []string) bool {
+	lead := leading(words)
+	at := slices.Index(lead, "-m")
+	return at > 0 && at+1 < len(lead) && isPython(lead[0]) && !strings.Contains(lead[at+1], "vllm")
 }

@@ -289,3 +289,24 @@ func TestSwitchesAreReadInEveryForm(t *testing.T) {
 		}
 	}
 }
+
+func TestAnImageOfVLLMMayRunAnotherProgram(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		image   string
+		command []string
+		want    bool
+	}{
+		{"vllm/vllm-openai:v0.20.0", nil, true},
+		{"vllm/vllm-openai:v0.20.0", []string{"python3", "-m", "vllm.entrypoints.openai.api_server"}, true},
+		{"nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0", []string{"python3", "-m", "dynamo.vllm"}, true},
+		{"nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0", []string{"python3", "-u", "-m", "dynamo.frontend"}, false},
+		{"own", []string{"vllm", "serve", "m"}, true},
+		{"own", []string{"python3", "-m", "server"}, false},
+	} {
+		line := Parse(Container{Image: tt.image, Command: tt.command})
+		if got := line.LooksLikeVLLM(); got != tt.want {
+			t.Errorf("%s %q: %v", tt.image, tt.command, got)
+		}
+	}
+}

@@ -40,7 +40,8 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	c := kube.Cluster(t)
 	c.InstallCRD(t, kubetest.ScaledObjects, kubetest.BackendTrafficPolicies, kubetest.PodAutoscalers,
-		kubetest.StormServices, kubetest.Models, kubetest.VLLMRuntimes, kubetest.LeaderWorkerSets, kubetest.HTTPRoutes)
+		kubetest.StormServices, kubetest.Models, kubetest.VLLMRuntimes, kubetest.LeaderWorkerSets, kubetest.RoleScalers,
+		kubetest.GraphScaleAdapter, kubetest.HTTPRoutes)
 	for _, kind := range documents(t, "testdata/kinds.yaml") {
 		b, err := yaml.Marshal(kind.Object)
 		if err != nil {
