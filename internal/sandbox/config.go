@@ -35,7 +35,8 @@ type addresses struct {
 // medicYAML is the bot's configuration. What differs from production is its times: see pace.
 func medicYAML(dir string, at addresses) string {
 	return fmt.Sprintf(`# The configuration of the bot in the sandbox. In production the times are longer: the rules and
-# the bot look back five minutes instead of ten seconds.
+# the bot look back five minutes instead of ten seconds. Only group_wait is longer: after ten seconds of
+# a burst, one replica may have a queue and the other one none yet, which looks like a broken replica.
 listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}
 store: {url: "sqlite://%[1]s/medic.db"}
 prometheus: {url: "http://%[2]s"}
@@ -50,7 +51,7 @@ policy: {cool_down: 10s, hourly_budget: 100, daily_budget: 100}
 approvers: {default: {users: [U0ALICE, U0BOB, U0CAROL], expire: 10m}}
 playbooks: {window: 10s, max_warm_up: 1s}
 timing:
-  {group_wait: 1s, gather: 2s, refresh: 5s, watch: 2s, settle: 12s, verify_every: 2s, verify_for: 30s, hold: 8s,
+  {group_wait: 8s, gather: 2s, refresh: 5s, watch: 2s, settle: 12s, verify_every: 2s, verify_for: 30s, hold: 8s,
    rollout_poll: 500ms, retry: 500ms}
 pools:
   - name: llama-70b

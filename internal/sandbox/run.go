@@ -27,22 +27,32 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Run runs the sandbox until the context ends, which is no error, or the script is over. It leaves nothing behind.
+// Run runs the sandbox until the context ends, which is no error, or the script is over. It leaves nothing behind, and
+// says so.
 func Run(ctx context.Context, o Options) (err error) {
 	dir, err := folder()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	begin := time.Now()
 	t := &teller{out: o.Out, begin: begin, styled: o.Styled}
+	defer func() {
+		if err = errors.Join(err, os.RemoveAll(dir)); err == nil {
+			t.say("Ended. Everything has stopped, and the temporary folder %s is removed.", dir)
+		}
+	}()
+	asked := ctx // ends when somebody ends the sandbox
+	defer context.AfterFunc(asked, func() { t.say("Ending. Waiting for the bot and everything around it to stop.") })()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	if o.Listen == "" {
 		o.Listen = loopback
 	}
 	page := newPage()
 	w, err := build(ctx, dir, o.Listen, page.handler, o.Log, t.say)
+	if errors.Is(err, context.Canceled) && asked.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

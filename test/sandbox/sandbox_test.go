@@ -161,7 +161,7 @@ func (r *running) interrupted() {
 	r.ends()
 }
 
-// ends waits until it has ended well, and looks for what is left.
+// ends waits until it has ended well, has said what it removed, and looks for what is left.
 func (r *running) ends() {
 	r.t.Helper()
 	select {
@@ -171,6 +171,11 @@ func (r *running) ends() {
 		}
 	case <-time.After(patience):
 		r.t.Fatal("Ctrl-C does not end it")
+	}
+	want := regexp.MustCompile(`\] Ending\. (?s:.*)\] Ended\. Everything has stopped, and the temporary folder ` +
+		regexp.QuoteMeta(r.temp) + `/vllm-medic-sandbox-\d+ is removed\.\s*$`)
+	if !want.MatchString(r.said()) {
+		r.t.Error("it does not end with what it removed")
 	}
 	left, err := os.ReadDir(r.temp)
 	if err != nil || len(left) > 0 {
