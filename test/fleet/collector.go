@@ -12,7 +12,7 @@ import (
 // serveMetrics answers like Python's client: OpenMetrics when the scraper knows it, else the text format.
 func (f *Fleet) serveMetrics(w http.ResponseWriter, r *http.Request, rep *replica) {
 	open := strings.Contains(r.Header.Get("Accept"), "application/openmetrics-text")
-	created := f.created()
+	created := rep.dialect.created()
 	serve(w, r, func(p page) { f.walk(rep, p) }, open, created)
 }
 

@@ -46,6 +46,7 @@ type engine struct {
 	spec  Engine // with the arguments applied
 	fault Fault
 	slow  float64 // steps take this many times as long; 0 is 1
+	share float64 // of the requests, against 1 of another engine
 	now   time.Duration
 
 	blocks, used int
@@ -79,6 +80,9 @@ const (
 )
 
 func (e *engine) inFlight() int { return len(e.running) + len(e.waiting) }
+
+// filled is how much of its share the engine would have with one request more.
+func (e *engine) filled() float64 { return float64(e.inFlight()+1) / e.share }
 
 // overfull says that more blocks are in use than there are, since some became unusable.
 func (e *engine) overfull() bool { return e.used > e.blocks-e.held }

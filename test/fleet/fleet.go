@@ -17,13 +17,16 @@ type Pod struct {
 	IP string `json:"ip"`
 	// Args are the engine arguments of this pod; nil means those of the fleet.
 	Args []string `json:"args,omitempty"`
+	// Dialect is how this pod's version spells its metrics, as in a canary or an upgrade; empty means that of the fleet.
+	Dialect Dialect `json:"dialect,omitempty"`
 }
 
 // replica is one API server with its engines.
 type replica struct {
-	pod   Pod
-	args  []string // in force, the fleet's or the pod's own
-	ranks []*engine
+	pod     Pod
+	args    []string // in force, the fleet's or the pod's own
+	dialect Dialect  // likewise
+	ranks   []*engine
 	// born is when it was started, ready when it answers.
 	born, ready time.Duration
 	// answered counts requests that got a 2xx, also when their stream broke later.
@@ -34,7 +37,7 @@ type replica struct {
 // several goroutines.
 type Fleet struct {
 	opts     Options
-	families []family
+	families map[Dialect][]family
 	mux      *http.ServeMux
 
 	mu        sync.Mutex
@@ -76,7 +79,7 @@ func New(o Options) (*Fleet, error) {
 		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
 	}
 	//nolint:gosec // the same seed gives the same fleet
-	f := &Fleet{opts: o, families: spelled(o.Dialect.spelling()), rnd: rand.New(rand.NewPCG(o.Seed, 0))}
+	f := &Fleet{opts: o, families: map[Dialect][]family{}, rnd: rand.New(rand.NewPCG(o.Seed, 0))}
 	s, err := ScenarioNamed(o.Scenario)
 	if err != nil {
 		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
@@ -163,14 +166,14 @@ func (f *Fleet) run(at time.Duration) {
 	f.now = at
 }
 
-// send passes a request through the gateway to the ready engine with the fewest, the first of equals.
+// send passes a request through the gateway to the ready engine with the fewest for its share, the first of equals.
 func (f *Fleet) send(r *request) (how Result, ok bool) {
 	var best *engine
 	inFlight := 0
 	for _, rep := range f.replicas {
 		for _, e := range rep.ranks {
 			inFlight += e.inFlight()
-			if rep.ready <= f.now && (best == nil || e.inFlight() < best.inFlight()) {
+			if rep.ready <= f.now && (best == nil || e.filled() < best.filled()) {
 				best = e
 			}
 		}
@@ -221,9 +224,10 @@ func (f *Fleet) settle() {
 		fault = f.scenario.Fault
 	}
 	for _, r := range f.replicas {
-		wrong := f.levers.pod(r.pod.Name)
-		for _, e := range r.ranks {
+		for rank, e := range r.ranks {
+			wrong := f.levers.engine(r.pod.Name, rank)
 			e.configure(f.spec(r.args))
+			e.share = factor(wrong.Share)
 			e.fault, e.slow = cmp.Or(wrong.Fault, fault), slow*factor(wrong.Slow)
 			e.held = int(wrong.KVHeld * float64(e.blocks))
 		}

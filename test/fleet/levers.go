@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 )
 
 // Levers are what can go wrong while a fleet runs, on top of its scenario. The zero value changes nothing.
@@ -19,7 +20,8 @@ type Levers struct {
 	GiveUpAfter Duration `json:"give_up_after,omitzero"`
 	// AnswerWithin is how long new clients wait for the whole answer; 0 leaves it to the load.
 	AnswerWithin Duration `json:"answer_within,omitzero"`
-	// Pods are what is wrong with single pods, by their names, also with those that come later.
+	// Pods are what is wrong with single pods, by their names, also with those that come later, or with single
+	// data-parallel ranks of a pod: "llama-70b-0/1". A rank that has its own entry has nothing of its pod's.
 	Pods map[string]PodLever `json:"pods,omitempty"`
 	// AllPods is what is wrong with each pod that Pods does not name.
 	AllPods PodLever `json:"all_pods,omitzero"`
@@ -33,6 +35,9 @@ type PodLever struct {
 	KVHeld float64 `json:"kv_held,omitempty"`
 	// Fault stops the engines.
 	Fault Fault `json:"fault,omitempty"`
+	// Share is how many requests the router gives each of the engines for one that it gives another, as when sessions
+	// stick to it; 0 is 1.
+	Share float64 `json:"share,omitempty"`
 }
 
 // maxFactor is how far a lever goes: beyond it nothing new is shown, and the model gets slow.
@@ -70,6 +75,8 @@ func (p PodLever) validate() error {
 		return fmt.Errorf("slow is %g, must be between 0 and %d", p.Slow, maxFactor)
 	case !(p.KVHeld >= 0 && p.KVHeld <= maxHeld):
 		return fmt.Errorf("kv_held is %g, must be between 0 and %g", p.KVHeld, maxHeld)
+	case !(p.Share >= 0 && p.Share <= maxFactor):
+		return fmt.Errorf("share is %g, must be between 0 and %d", p.Share, maxFactor)
 	case p.Fault != NoFault && p.Fault != Stalled && p.Fault != Wedged:
 		return fmt.Errorf("fault %q is not one of %q", p.Fault, []Fault{NoFault, Stalled, Wedged})
 	}
@@ -89,9 +96,12 @@ func (l Levers) lengths(load Load) (prompt, generation int) {
 	return max(1, int(float64(load.Prompt)*factor(l.Prompt))), max(1, int(float64(load.Generation)*factor(l.Output)))
 }
 
-func (l Levers) pod(name string) PodLever {
-	if p, ok := l.Pods[name]; ok {
-		return p
+// engine is what is wrong with one rank of a pod.
+func (l Levers) engine(pod string, rank int) PodLever {
+	for _, name := range []string{pod + "/" + strconv.Itoa(rank), pod} {
+		if p, ok := l.Pods[name]; ok {
+			return p
+		}
 	}
 	return l.AllPods
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -74,10 +75,15 @@ func (f *Fleet) nextPod() Pod {
 }
 
 func (f *Fleet) newReplica(p Pod, args []string) *replica {
-	r := &replica{pod: p, args: args, born: f.now, ready: f.now + f.startUp(p, args)}
+	r := &replica{
+		pod: p, args: args, dialect: cmp.Or(p.Dialect, f.opts.Dialect), born: f.now, ready: f.now + f.startUp(p, args),
+	}
+	if f.families[r.dialect] == nil {
+		f.families[r.dialect] = spelled(r.dialect.spelling())
+	}
 	for range f.opts.Ranks {
 		e := &engine{
-			now: f.now, patience: forever, tally: newTally(f.opts.Dialect.spelling().Generation),
+			now: f.now, patience: forever, share: 1, tally: newTally(r.dialect.spelling().Generation),
 			counts: f.opts.CountsAborts,
 		}
 		e.configure(f.spec(args))

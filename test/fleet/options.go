@@ -35,6 +35,16 @@ func (d Dialect) spelling() vllm.Spelling {
 	return all[max(0, slices.IndexFunc(all, func(s vllm.Spelling) bool { return s.Name == string(d) }))]
 }
 
+func (d Dialect) validate(ranks int) error {
+	switch {
+	case !slices.Contains(Dialects(), d):
+		return fmt.Errorf("dialect %q is not one of %q", d, Dialects())
+	case d == V0 && ranks > 1:
+		return fmt.Errorf("ranks are %d, but the V0 engine has one", ranks)
+	}
+	return nil
+}
+
 // Options describe a fleet. The zero value is usable.
 type Options struct {
 	// Model is the model_name label; "llama-70b" when empty.
@@ -116,15 +126,14 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) validate() error {
+	if err := o.Dialect.validate(o.Ranks); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(Dialects(), o.Dialect):
-		return fmt.Errorf("dialect %q is not one of %q", o.Dialect, Dialects())
 	case o.Replicas < 0:
 		return fmt.Errorf("replicas are %d, must not be negative", o.Replicas)
 	case o.Ranks < 1:
 		return fmt.Errorf("ranks are %d, must be at least 1", o.Ranks)
-	case o.Dialect == V0 && o.Ranks > 1:
-		return fmt.Errorf("ranks are %d, but the V0 engine has one", o.Ranks)
 	case o.GPUs < 0:
 		return fmt.Errorf("GPUs are %d, must be at least 1", o.GPUs)
 	case o.StartUp < 0, o.Recompile < 0:

@@ -33,8 +33,8 @@ func (m metric) createdName() string {
 }
 
 // created says whether there are _created series: V0 switched them off, OpenTelemetry collectors drop them.
-func (f *Fleet) created() bool {
-	s := f.opts.Dialect.spelling()
+func (d Dialect) created() bool {
+	s := d.spelling()
 	return s.Prefix == vllm.CanonicalPrefix && s.Generation != vllm.V0
 }
 
@@ -43,7 +43,7 @@ func (f *Fleet) walk(rep *replica, p page) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.engines(rep, p)
-	if f.opts.Dialect != V0 { // since 0.8.3
+	if rep.dialect != V0 { // since 0.8.3
 		p.counter(metric{
 			name: "http_requests_total", help: "Total number of requests by method, status and handler.",
 			labels: map[string]string{"handler": "/v1/chat/completions", "method": "POST", "status": "2xx"},
@@ -53,14 +53,14 @@ func (f *Fleet) walk(rep *replica, p page) {
 }
 
 func (f *Fleet) engines(rep *replica, p page) {
-	s, born := f.opts.Dialect.spelling(), f.opts.Epoch.Add(rep.born)
+	s, born := rep.dialect.spelling(), f.opts.Epoch.Add(rep.born)
 	for rank, e := range rep.ranks {
 		base := map[string]string{vllm.LabelModel: f.opts.Model}
 		id := strconv.Itoa(rank)
 		if s.Generation != vllm.V0 {
 			base[vllm.LabelEngine] = id
 		}
-		for _, fam := range f.families {
+		for _, fam := range f.families[rep.dialect] {
 			m := metric{name: fam.name, help: fam.help, labels: base, child: id, born: born}
 			switch {
 			case fam.kind == histo:

@@ -98,7 +98,7 @@ func (s *Scraper) one(t scrapeTarget, at int64, sink Sink) error {
 		s.targets[t.name] = last
 	}
 	last.scrapes++
-	p := &sampler{scraped: last, at: at, sink: sink, created: s.fleet.created()}
+	p := &sampler{scraped: last, at: at, sink: sink, created: t.created}
 	if t.ready {
 		t.walk(p)
 	}
@@ -112,10 +112,12 @@ func (s *Scraper) one(t scrapeTarget, at int64, sink Sink) error {
 
 // scrapeTarget is a page with the labels that its series get.
 type scrapeTarget struct {
-	name   string
-	ready  bool
-	labels map[string]string
-	walk   func(page)
+	name  string
+	ready bool
+	// created says whether there are _created series.
+	created bool
+	labels  map[string]string
+	walk    func(page)
 }
 
 func (f *Fleet) scrapeTargets() []scrapeTarget {
@@ -124,8 +126,8 @@ func (f *Fleet) scrapeTargets() []scrapeTarget {
 	out := make([]scrapeTarget, 0, len(f.replicas))
 	for _, r := range f.replicas {
 		out = append(out, scrapeTarget{
-			name: r.pod.Name + "/" + r.pod.IP, ready: r.ready <= f.now, labels: f.targetLabels(r),
-			walk: func(p page) { f.walk(r, p) },
+			name: r.pod.Name + "/" + r.pod.IP, ready: r.ready <= f.now, created: r.dialect.created(),
+			labels: f.targetLabels(r), walk: func(p page) { f.walk(r, p) },
 		})
 	}
 	return out

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,8 +54,8 @@ func (f *Fleet) SetReplicas(n int) error {
 	return nil
 }
 
-// SetPods sets the replicas by name, as the ready pods of a real workload. A pod that was there with the same address
-// and arguments goes on, any other starts cold and is ready after Options.StartUp. From now on which pods there are is
+// SetPods sets the replicas by name, as the ready pods of a real workload. A pod that was there with the same address,
+// arguments and version goes on, any other starts cold and is ready after Options.StartUp. From now on which pods there are is
 // somebody else's decision. Nothing changes on an error.
 func (f *Fleet) SetPods(pods []Pod) error {
 	f.mu.Lock()
@@ -66,6 +67,9 @@ func (f *Fleet) SetPods(pods []Pod) error {
 		}
 		seen[p.Name] = true
 		if _, err := f.scenario.Engine.withArgs(p.Args); err != nil {
+			return fmt.Errorf("pod %s: %w", p.Name, err)
+		}
+		if err := p.Dialect.validate(f.opts.Ranks); p.Dialect != "" && err != nil {
 			return fmt.Errorf("pod %s: %w", p.Name, err)
 		}
 	}
@@ -84,7 +88,8 @@ func (f *Fleet) setPods(pods []Pod) {
 			args = f.args
 		}
 		i := slices.IndexFunc(f.replicas, func(r *replica) bool {
-			return r.pod.Name == p.Name && r.pod.IP == p.IP && slices.Equal(r.args, args)
+			return r.pod.Name == p.Name && r.pod.IP == p.IP && slices.Equal(r.args, args) &&
+				r.dialect == cmp.Or(p.Dialect, f.opts.Dialect)
 		})
 		if i < 0 {
 			next = append(next, f.newReplica(p, args))
