@@ -15,7 +15,7 @@ func errTooFewTokens(e Engine) error {
 }
 
 // withArgs returns the engine as `vllm serve` would start it with these arguments: --max-num-batched-tokens,
-// --max-num-seqs and --watermark, spelled with - or _, with = or as two arguments, and the switch
+// --max-num-seqs, --watermark and --api-server-count, spelled with - or _, with = or as two arguments, and the switch
 // --[no-]enable-prefix-caching; the last one wins. Other arguments change nothing.
 func (e Engine) withArgs(args []string) (Engine, error) {
 	defaultTokens := e.MaxNumBatchedTokens
@@ -25,7 +25,7 @@ func (e Engine) withArgs(args []string) (Engine, error) {
 		case "--enable-prefix-caching", "--no-enable-prefix-caching":
 			e.NoPrefixCaching = strings.HasPrefix(flag, "--no")
 			continue
-		case "--max-num-batched-tokens", "--max-num-seqs", "--watermark":
+		case "--max-num-batched-tokens", "--max-num-seqs", "--watermark", "--api-server-count":
 		default:
 			continue
 		}
@@ -58,6 +58,11 @@ func (e *Engine) set(flag, value string) (err error) {
 		e.MaxNumSeqs, err = strconv.Atoi(value)
 		if err == nil && e.MaxNumSeqs < 1 {
 			err = fmt.Errorf("%d is less than 1", e.MaxNumSeqs)
+		}
+	case "--api-server-count":
+		e.APIServers, err = strconv.Atoi(value)
+		if err == nil && e.APIServers < 1 {
+			err = fmt.Errorf("%d is less than 1", e.APIServers)
 		}
 	case "--watermark":
 		e.Watermark, err = strconv.ParseFloat(value, 64)

@@ -18,6 +18,8 @@ type Engine struct {
 	// NoPrefixCaching reads every prompt in full and counts no queries of the prefix cache, as vLLM does
 	// (--no-enable-prefix-caching).
 	NoPrefixCaching bool `json:"no_prefix_caching,omitempty"`
+	// APIServers share the work of the front end (--api-server-count); 0 is 1.
+	APIServers int `json:"api_servers,omitempty"`
 	Cost
 }
 
@@ -47,7 +49,12 @@ type engine struct {
 	fault Fault
 	slow  float64 // steps take this many times as long; 0 is 1
 	share float64 // of the requests, against 1 of another engine
-	now   time.Duration
+	// cpu is how many times as long the front end takes, coming the requests that it still has, late how long a token
+	// waits for it.
+	cpu    float64
+	coming int
+	late   time.Duration
+	now    time.Duration
 
 	blocks, used int
 	// held blocks belong to transfers that nobody fetches; see PodLever. No request gets them.
@@ -79,7 +86,10 @@ const (
 	lost            // the engine did
 )
 
-func (e *engine) inFlight() int { return len(e.running) + len(e.waiting) }
+func (e *engine) inFlight() int { return len(e.running) + len(e.waiting) + e.coming }
+
+// outside is what the API server adds to a first or last token now.
+func (e *engine) outside() time.Duration { return e.spec.Frontend + e.late }
 
 // filled is how much of its share the engine would have with one request more.
 func (e *engine) filled() float64 { return float64(e.inFlight()+1) / e.share }
@@ -103,7 +113,7 @@ func (e *engine) enqueue(r *request) {
 // advance runs every step that begins before until.
 func (e *engine) advance(until time.Duration) {
 	for e.now < until {
-		if e.inFlight() == 0 {
+		if len(e.running)+len(e.waiting) == 0 {
 			e.now = until
 			return
 		}
@@ -149,7 +159,10 @@ func (e *engine) step() {
 		if w.r.generated > 0 && w.r.lastToken == began {
 			inStep++ // its last token came with the last step, as nearly everybody's
 		} else {
-			e.tally.token(w.r, e.now, e.spec.Frontend)
+			if w.r.generated == 0 {
+				w.r.late = e.late
+			}
+			e.tally.token(w.r, e.now, e.outside())
 		}
 		e.token(w.r)
 	}
@@ -179,7 +192,7 @@ func (e *engine) token(r *request) {
 	if r.generated >= r.maxTokens {
 		reason = reasonLength
 	}
-	e.tally.finish(r, reason, e.now, e.spec.Frontend)
+	e.tally.finish(r, reason, e.now, e.outside())
 	e.release(r)
 	e.running = slices.DeleteFunc(e.running, func(x *request) bool { return x == r })
 	e.gone(r, finished)
@@ -285,7 +298,7 @@ func (e *engine) admit(r *request) {
 		return
 	}
 	r.admitted = true
-	r.scheduled = max(e.now, r.arrived)
+	r.scheduled = max(e.now, r.queued)
 	if !e.spec.NoPrefixCaching {
 		e.tally.queried += uint64(r.prompt)
 		e.tally.hit += uint64(r.computed)

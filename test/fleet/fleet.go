@@ -27,6 +27,8 @@ type replica struct {
 	args    []string // in force, the fleet's or the pod's own
 	dialect Dialect  // likewise
 	ranks   []*engine
+	// frontend is the API server's CPU.
+	frontend frontend
 	// born is when it was started, ready when it answers.
 	born, ready time.Duration
 	// answered counts requests that got a 2xx, also when their stream broke later.
@@ -128,6 +130,7 @@ func (f *Fleet) next() time.Duration {
 	if breaks := f.arrivals.since + f.scenario.FaultAfter; breaks > f.now {
 		at = min(at, breaks)
 	}
+	at = min(at, f.nextFrontend())
 	if f.scenario.Load.Retries > 0 { // no further than clients need to come back
 		at = min(at, (f.now/minRetryAfter+1)*minRetryAfter)
 	}
@@ -146,6 +149,7 @@ func (f *Fleet) happen() {
 	if f.now == f.arrivals.since+f.scenario.FaultAfter {
 		f.settle()
 	}
+	f.frontends()
 	for f.arrivals.next <= f.now {
 		r := f.nextCall()
 		f.arrivals.took(f.rnd)
@@ -169,12 +173,13 @@ func (f *Fleet) run(at time.Duration) {
 // send passes a request through the gateway to the ready engine with the fewest for its share, the first of equals.
 func (f *Fleet) send(r *request) (how Result, ok bool) {
 	var best *engine
+	var on *replica
 	inFlight := 0
 	for _, rep := range f.replicas {
 		for _, e := range rep.ranks {
 			inFlight += e.inFlight()
 			if rep.ready <= f.now && (best == nil || e.filled() < best.filled()) {
-				best = e
+				best, on = e, rep
 			}
 		}
 	}
@@ -185,7 +190,12 @@ func (f *Fleet) send(r *request) (how Result, ok bool) {
 	if !f.gateway.admit(f.now, inFlight, !f.hurt()) {
 		return Refused, false
 	}
-	best.enqueue(r)
+	if best.spec.cpuBound() {
+		on.take(r, best, f.now)
+	} else {
+		r.queued = r.arrived
+		best.enqueue(r)
+	}
 	return "", true
 }
 
@@ -227,7 +237,7 @@ func (f *Fleet) settle() {
 		for rank, e := range r.ranks {
 			wrong := f.levers.engine(r.pod.Name, rank)
 			e.configure(f.spec(r.args))
-			e.share = factor(wrong.Share)
+			e.share, e.cpu = factor(wrong.Share), factor(wrong.Frontend)
 			e.fault, e.slow = cmp.Or(wrong.Fault, fault), slow*factor(wrong.Slow)
 			e.held = int(wrong.KVHeld * float64(e.blocks))
 		}

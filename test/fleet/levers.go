@@ -38,6 +38,9 @@ type PodLever struct {
 	// Share is how many requests the router gives each of the engines for one that it gives another, as when sessions
 	// stick to it; 0 is 1.
 	Share float64 `json:"share,omitempty"`
+	// Frontend makes the API server take so many times as much CPU time for everything, as under a CPU limit; 0 is 1. It
+	// changes nothing where the engine's cost has no CPU time; see Cost.PerRequestCPU.
+	Frontend float64 `json:"frontend,omitempty"`
 }
 
 // maxFactor is how far a lever goes: beyond it nothing new is shown, and the model gets slow.
@@ -75,6 +78,8 @@ func (p PodLever) validate() error {
 		return fmt.Errorf("slow is %g, must be between 0 and %d", p.Slow, maxFactor)
 	case !(p.KVHeld >= 0 && p.KVHeld <= maxHeld):
 		return fmt.Errorf("kv_held is %g, must be between 0 and %g", p.KVHeld, maxHeld)
+	case !(p.Frontend >= 0 && p.Frontend <= maxFactor):
+		return fmt.Errorf("frontend is %g, must be between 0 and %d", p.Frontend, maxFactor)
 	case !(p.Share >= 0 && p.Share <= maxFactor):
 		return fmt.Errorf("share is %g, must be between 0 and %d", p.Share, maxFactor)
 	case p.Fault != NoFault && p.Fault != Stalled && p.Fault != Wedged:

@@ -83,7 +83,7 @@ func (f *Fleet) newReplica(p Pod, args []string) *replica {
 	}
 	for range f.opts.Ranks {
 		e := &engine{
-			now: f.now, patience: forever, share: 1, tally: newTally(r.dialect.spelling().Generation),
+			now: f.now, patience: forever, share: 1, cpu: 1, tally: newTally(r.dialect.spelling().Generation),
 			counts: f.opts.CountsAborts,
 		}
 		e.configure(f.spec(args))
@@ -119,4 +119,8 @@ func (f *Fleet) drop(r *replica) {
 			e.gone(req, lost)
 		}
 	}
+	for _, h := range r.frontend.coming {
+		h.to.gone(h.req, lost)
+	}
+	r.frontend.coming = nil
 }

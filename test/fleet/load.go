@@ -82,16 +82,24 @@ type request struct {
 	from      *prefix
 	preempted bool
 	// admitted says that scheduled is set.
-	admitted                         bool
+	admitted bool
+	// queued is when the engine got it, late how much later than the engine's its first token was ready for the client.
+	queued, late                     time.Duration
 	scheduled, firstToken, lastToken time.Duration
 }
 
 // known is the number of tokens whose KV the next token needs.
 func (r *request) known() int { return r.prompt + r.generated }
 
+// awaits says that the client may leave because it hasn't seen the first token. One that is late in the front end comes
+// later than the engine has it.
+func (r *request) awaits() bool {
+	return r.firstDeadline > 0 && (r.generated == 0 || r.late > 0 && r.firstToken+r.late > r.firstDeadline)
+}
+
 // gaveUp says whether the client has gone away by now.
 func (r *request) gaveUp(now time.Duration) bool {
-	return r.firstDeadline > 0 && r.generated == 0 && now >= r.firstDeadline || r.lastDeadline > 0 && now >= r.lastDeadline
+	return r.awaits() && now >= r.firstDeadline || r.lastDeadline > 0 && now >= r.lastDeadline
 }
 
 // forever is a time that never comes.
@@ -100,7 +108,7 @@ const forever = time.Duration(math.MaxInt64)
 // deadline is the next time at which the client may give up; forever when it is patient.
 func (r *request) deadline() time.Duration {
 	next := forever
-	if r.firstDeadline > 0 && r.generated == 0 {
+	if r.awaits() {
 		next = r.firstDeadline
 	}
 	if r.lastDeadline > 0 {

@@ -150,8 +150,8 @@ func (s Scenario) validate() error {
 		return errors.New("fault_after must not be negative")
 	case e.Step <= 0 || e.PerSequence < 0 || e.PerPromptToken < 0 || e.PerMillionPairs < 0 || e.PerThousandContext < 0:
 		return errors.New("a step must last more than nothing")
-	case e.Frontend < 0:
-		return errors.New("frontend must not be negative")
+	case e.Frontend < 0 || e.PerRequestCPU < 0 || e.PerPromptTokenCPU < 0 || e.PerTokenCPU < 0:
+		return errors.New("what the frontend takes must not be negative")
 	case e.MaxNumSeqs < 1, e.Watermark < 0 || e.Watermark >= 1:
 		return errors.New("max_num_seqs must be at least 1 and watermark in [0, 1)")
 	case e.MaxNumBatchedTokens < e.MaxNumSeqs:

@@ -18,6 +18,12 @@ type Cost struct {
 	// Frontend is what the API server adds to each first token beside the engine: tokenizing, passing on, detokenizing.
 	// It holds up nobody else.
 	Frontend time.Duration `json:"frontend,omitempty"`
+	// PerRequestCPU, PerPromptTokenCPU and PerTokenCPU are what the API server's one busy CPU does for each request, for
+	// each token of a prompt and for each token of an answer. They hold up everybody in the same pod; see frontend. The
+	// first engine's count for all ranks of a pod. All 0: it is never short of CPU.
+	PerRequestCPU     time.Duration `json:"per_request_cpu,omitempty"`
+	PerPromptTokenCPU time.Duration `json:"per_prompt_token_cpu,omitempty"`
+	PerTokenCPU       time.Duration `json:"per_token_cpu,omitempty"`
 }
 
 // Llama70B is an engine with a model of 70B parameters in FP8 on two H100 of 80 GB, with its cost calibrated against
@@ -31,6 +37,24 @@ func Llama70B() Engine {
 			Frontend: 44 * time.Millisecond,
 		},
 	}
+}
+
+// Llama8B is an engine with a model of 8B parameters in 16 bits on one H100 of 80 GB: it answers fast, so that what is
+// around the engine counts for more. Nothing of it is calibrated against a measurement.
+func Llama8B() Engine {
+	return Engine{
+		KVTokens: 400_000, MaxNumSeqs: 256, MaxNumBatchedTokens: 8192,
+		Cost: Cost{
+			Step: 7 * time.Millisecond, PerSequence: 30 * time.Microsecond, PerPromptToken: 30 * time.Microsecond,
+			PerMillionPairs: time.Millisecond, PerThousandContext: 65 * time.Microsecond, Frontend: 15 * time.Millisecond,
+		},
+	}
+}
+
+// WithFrontend is the engine with the CPU that its API server needs; README.md says where the numbers come from.
+func (e Engine) WithFrontend() Engine {
+	e.PerRequestCPU, e.PerPromptTokenCPU, e.PerTokenCPU = 2*time.Millisecond, 2*time.Microsecond, 100*time.Microsecond
+	return e
 }
 
 // stepWork is what a step computes.

@@ -62,7 +62,7 @@ func (t *tally) token(r *request, now, frontend time.Duration) {
 func (t *tally) finish(r *request, reason string, now, frontend time.Duration) {
 	t.finished[reason]++
 	t.e2e.observe((now - r.arrived + frontend).Seconds())
-	t.queue.observe((r.scheduled - r.arrived).Seconds())
+	t.queue.observe((r.scheduled - r.queued).Seconds())
 	t.prefill.observe((r.firstToken - r.scheduled).Seconds())
 	t.decode.observe((r.lastToken - r.firstToken).Seconds())
 	t.promptLen.observe(float64(r.prompt))

@@ -55,8 +55,8 @@ func (f *Fleet) SetReplicas(n int) error {
 }
 
 // SetPods sets the replicas by name, as the ready pods of a real workload. A pod that was there with the same address,
-// arguments and version goes on, any other starts cold and is ready after Options.StartUp. From now on which pods there are is
-// somebody else's decision. Nothing changes on an error.
+// arguments and version goes on, any other starts cold and is ready after Options.StartUp. From now on which pods there
+// are is somebody else's decision. Nothing changes on an error.
 func (f *Fleet) SetPods(pods []Pod) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,8 +116,8 @@ func (f *Fleet) gone(rep *replica, e *engine, r *request, how ending) {
 	case finished:
 		f.gateway.completed++
 		o := Outcome{
-			Arrived: r.call.arrived, Ended: e.now, Result: Answered, Tries: r.call.tries,
-			FirstToken: r.firstToken - r.call.arrived + e.spec.Frontend,
+			Arrived: r.call.arrived, Ended: e.now + e.late, Result: Answered, Tries: r.call.tries,
+			FirstToken: r.firstToken - r.call.arrived + e.spec.Frontend + r.late,
 		}
 		if r.generated > 1 {
 			o.PerToken = (r.lastToken - r.firstToken) / time.Duration(r.generated-1)
