@@ -74,7 +74,7 @@ func (h *hand) see() error {
 
 // deletes notes that a pod was deleted by hand.
 func (h *hand) deletes(pod string) {
-	for inFleet, name := range h.world.pods.names {
+	for inFleet, name := range h.world.pods.Names() {
 		if name == pod {
 			h.changes = append(h.changes, change{At: time.Now(), Settings: h.last, Deleted: inFleet})
 		}

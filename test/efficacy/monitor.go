@@ -66,7 +66,7 @@ func (m *monitor) rename(ls labels.Labels) labels.Labels {
 	if dropped.MatchString(ls.Get(model.MetricNameLabel)) {
 		return labels.EmptyLabels()
 	}
-	if name := m.world.pods.names[ls.Get("pod")]; name != "" {
+	if name := m.world.pods.Name(ls.Get("pod")); name != "" {
 		return labels.NewBuilder(ls).Set("pod", name).Labels()
 	}
 	return ls

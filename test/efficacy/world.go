@@ -27,6 +27,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/workloads"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/test/fleet"
+	"github.com/vllm-medic/vllm-medic/test/fleet/inpods"
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
 )
 
@@ -52,7 +53,7 @@ const (
 type world struct {
 	fleet   *fleet.Fleet
 	kube    *kubeapi.Server
-	pods    *pods
+	pods    *inpods.Pods
 	cluster *workloads.Cluster
 	monitor *monitor
 	am      *alertmanager.Alertmanager
@@ -68,7 +69,7 @@ type world struct {
 
 // step lets the cluster act, if there is anything to act on.
 func (w *world) step() error {
-	if w.kube.Version() == w.rest && w.pods.settled() {
+	if w.kube.Version() == w.rest && w.pods.Settled() {
 		return nil
 	}
 	err := w.cluster.Step()
@@ -118,7 +119,7 @@ func newWorld(dir string, f *fleet.Fleet, s trial.Script, st *Stage, withBot boo
 // close ends everything.
 func (w *world) close() error {
 	w.stop()
-	return errors.Join(<-w.ended, <-w.ended, w.monitor.prom.Close(), w.pods.err())
+	return errors.Join(<-w.ended, <-w.ended, w.monitor.prom.Close(), w.pods.Err())
 }
 
 // baseArgs are the engine arguments that every script has; its own come after them.
@@ -133,7 +134,9 @@ func (w *world) buildCluster(s trial.Script) (err error) {
 	if err != nil {
 		return err
 	}
-	w.pods = newPods(w.fleet)
+	w.pods = inpods.New(w.fleet, func(p *corev1.Pod) fleet.Pod {
+		return fleet.Pod{Name: modelName, Args: append([]string{}, p.Spec.Containers[0].Args...)}
+	})
 	w.cluster, err = workloads.New(w.kube, workloads.Options{Now: time.Now, Fleet: w.pods})
 	if err != nil {
 		return err
@@ -168,7 +171,7 @@ func (w *world) buildCluster(s trial.Script) (err error) {
 	if err := w.cluster.Step(); err != nil {
 		return err
 	}
-	return w.pods.err()
+	return w.pods.Err()
 }
 
 // grant gives the bot what it needs here, and the person on call what the chart gives them.

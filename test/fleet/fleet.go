@@ -91,7 +91,11 @@ func New(o Options) (*Fleet, error) {
 	}
 	f.args, f.scenario = slices.Clone(o.Args), s
 	f.desired, f.managed, f.built = o.Replicas, true, map[int]bool{f.spec(f.args).MaxNumBatchedTokens: true}
-	f.reconcile()
+	if o.Pods == nil {
+		f.reconcile()
+	} else if err := f.SetPods(o.Pods); err != nil {
+		return nil, fmt.Errorf("make a vLLM fleet: %w", err)
+	}
 	for _, r := range f.replicas {
 		r.ready = 0 // the fleet was there before
 	}

@@ -59,6 +59,8 @@ type Options struct {
 	Scenario string
 	// Replicas at the start; 2 when 0.
 	Replicas int
+	// Pods, when there are any, are the replicas at the start instead, as with SetPods; all of them are ready.
+	Pods []Pod
 	// Seed decides everything that is left to chance: two fleets with the same options, turned in the same way at the
 	// same simulated times, are the same.
 	Seed uint64

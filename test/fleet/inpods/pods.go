@@ -1,4 +1,4 @@
-package efficacy
+package inpods
 
 import (
 	"cmp"
@@ -7,22 +7,28 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/workloads"
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 )
 
-// pods makes the simulated cluster and the simulated fleet one: the fleet runs what the cluster runs, and the cluster
-// sees what the fleet makes of it. It implements workloads.Fleet. The fleet's own names stay, because scripts break
-// pods by them; whoever scrapes gives the series the names of the cluster.
-type pods struct {
+// Pods makes a simulated cluster and a simulated fleet one: the fleet runs what the cluster runs, and the cluster sees
+// what the fleet makes of it. It implements workloads.Fleet. The fleet has its own names for the pods, because scripts
+// break them by name; whoever scrapes gives the series the names of the cluster.
+type Pods struct {
 	fleet *fleet.Fleet
+	of    Describe
 	runs  map[workloads.ID]*podRun
-	// free are the replicas that the fleet began with, which the first pods of the cluster are.
-	free  []fleet.Pod
-	next  int
+	count map[string]int
+	total int
 	errs  []error
 	names map[string]string // of the cluster, by the fleet's
 }
+
+// Describe says what the fleet has to know of a pod of the cluster: its arguments, its version. Its name is what the
+// fleet's names for pods like it begin with; they are numbered from 0.
+type Describe func(*corev1.Pod) fleet.Pod
 
 // podRun is one run of a pod's container.
 type podRun struct {
@@ -36,17 +42,18 @@ type podRun struct {
 	told bool
 }
 
-func newPods(f *fleet.Fleet) *pods {
-	p := &pods{fleet: f, runs: map[workloads.ID]*podRun{}, names: map[string]string{}}
-	for _, r := range f.State().Replicas {
-		p.free = append(p.free, fleet.Pod{Name: r.Name, IP: r.IP})
+// New returns the pods of a cluster that has none yet. f may be nil; then Begin gives the fleet.
+func New(f *fleet.Fleet, of Describe) *Pods {
+	return &Pods{
+		fleet: f, of: of, runs: map[workloads.ID]*podRun{}, count: map[string]int{}, names: map[string]string{},
 	}
-	p.next = len(p.free)
-	return p
 }
 
+// Begin gives the fleet, which runs All from its start.
+func (p *Pods) Begin(f *fleet.Fleet) { p.fleet = f }
+
 // Started implements workloads.Fleet.
-func (p *pods) Started(r workloads.Run) {
+func (p *Pods) Started(r workloads.Run) {
 	for id, old := range p.runs {
 		if id.Pod == r.Pod.UID { // the container has started again, in the same pod
 			delete(p.runs, id)
@@ -55,30 +62,31 @@ func (p *pods) Started(r workloads.Run) {
 			return
 		}
 	}
-	run := &podRun{name: r.Pod.Name}
-	if len(p.free) > 0 {
-		run.pod, p.free = p.free[0], p.free[1:]
-	} else {
-		run.pod = fleet.Pod{
-			Name: fmt.Sprintf("%s-%d", modelName, p.next), IP: fmt.Sprintf("10.244.%d.%d", 1+p.next/250, 1+p.next%250),
-		}
-		p.next++
-	}
-	run.pod.Args = append([]string{}, r.Pod.Spec.Containers[0].Args...)
-	run.number = len(p.names)
+	run := &podRun{name: r.Pod.Name, pod: p.of(r.Pod), number: p.total}
+	base := run.pod.Name
+	run.pod.Name = fmt.Sprintf("%s-%d", base, p.count[base])
+	run.pod.IP = fmt.Sprintf("10.244.%d.%d", 1+p.total/250, 1+p.total%250)
+	p.count[base]++
+	p.total++
 	p.names[run.pod.Name] = r.Pod.Name
 	p.runs[r.ID()] = run
 	p.apply()
 }
 
+// Name is what the cluster calls a pod that the fleet calls so; empty for none that there was.
+func (p *Pods) Name(inFleet string) string { return p.names[inFleet] }
+
+// Names are the cluster's names of all pods that there were, by the fleet's. It must not be changed.
+func (p *Pods) Names() map[string]string { return p.names }
+
 // Ready implements workloads.Fleet. The fleet's gateway sends requests to what is ready by itself.
-func (p *pods) Ready(workloads.ID, bool) {}
+func (p *Pods) Ready(workloads.ID, bool) {}
 
 // Ending implements workloads.Fleet. What is asked to end ends at once.
-func (p *pods) Ending(id workloads.ID, _ time.Time) { p.Ended(id) }
+func (p *Pods) Ending(id workloads.ID, _ time.Time) { p.Ended(id) }
 
 // Ended implements workloads.Fleet.
-func (p *pods) Ended(id workloads.ID) {
+func (p *Pods) Ended(id workloads.ID) {
 	if r := p.runs[id]; r != nil && !r.crashed(p.fleet) {
 		delete(p.runs, id)
 		p.apply()
@@ -86,8 +94,11 @@ func (p *pods) Ended(id workloads.ID) {
 }
 
 // State implements workloads.Fleet.
-func (p *pods) State(id workloads.ID) workloads.State {
+func (p *Pods) State(id workloads.ID) workloads.State {
 	run := p.runs[id]
+	if p.fleet == nil {
+		return workloads.State{}
+	}
 	if run == nil {
 		return workloads.State{Ended: &workloads.End{Reason: "Completed"}}
 	}
@@ -104,8 +115,8 @@ func (p *pods) State(id workloads.ID) workloads.State {
 	return workloads.State{Ready: r.Ready}
 }
 
-// settled says that the cluster has been told how every pod is.
-func (p *pods) settled() bool {
+// Settled says that the cluster has been told how every pod is.
+func (p *Pods) Settled() bool {
 	for _, run := range p.runs {
 		if r, ok := run.in(p.fleet); !ok || !run.known || run.ready != r.ReadyAt || run.told != r.Ready {
 			return false
@@ -129,8 +140,8 @@ func (r *podRun) crashed(f *fleet.Fleet) bool {
 	return ok && r.known && s.ReadyAt != r.ready
 }
 
-// apply gives the fleet its pods.
-func (p *pods) apply() {
+// All are the pods as the fleet should have them, in the order in which they were started.
+func (p *Pods) All() []fleet.Pod {
 	var all []*podRun
 	for _, r := range p.runs {
 		all = append(all, r)
@@ -140,9 +151,17 @@ func (p *pods) apply() {
 	for i, r := range all {
 		out[i] = r.pod
 	}
-	if err := p.fleet.SetPods(out); err != nil {
+	return out
+}
+
+func (p *Pods) apply() {
+	if p.fleet == nil {
+		return
+	}
+	if err := p.fleet.SetPods(p.All()); err != nil {
 		p.errs = append(p.errs, fmt.Errorf("run the pods: %w", err))
 	}
 }
 
-func (p *pods) err() error { return errors.Join(p.errs...) }
+// Err is what the fleet refused.
+func (p *Pods) Err() error { return errors.Join(p.errs...) }
