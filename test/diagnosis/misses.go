@@ -26,7 +26,7 @@ var missLine = regexp.MustCompile(`^\| ([a-z0-9-]+) \| ([a-z0-9-]+) \| ([a-z0-9-
 
 // KnownMisses reads the list in README.md.
 func KnownMisses(path string) ([]Miss, error) {
-	_, list, _, err := readme(path)
+	_, list, _, err := Marked(path, missesBegin, missesEnd)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,9 @@ func (s Score) Section(before []Miss) string {
 		s.summary())
 	for _, truth := range Truths() {
 		own := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return r.Incident.Truth != truth })
+		if len(own) == 0 {
+			continue
+		}
 		var dialects, generations []string
 		for _, r := range own {
 			dialects, generations = append(dialects, r.Incident.Dialect), append(generations, r.Incident.Generation)
@@ -81,16 +84,16 @@ func distinct(words []string) string {
 	return strings.Join(slices.Compact(words), ", ")
 }
 
-// readme splits README.md at its marks.
-func readme(path string) (head, section, tail string, err error) {
+// Marked splits a file at two marks.
+func Marked(path, begin, end string) (head, section, tail string, err error) {
 	data, err := os.ReadFile(path) //nolint:gosec // a file of this repository
 	if err != nil {
-		return "", "", "", fmt.Errorf("read the known misses: %w", err)
+		return "", "", "", fmt.Errorf("read what is committed: %w", err)
 	}
-	head, rest, ok := strings.Cut(string(data), missesBegin)
-	section, tail, ended := strings.Cut(rest, missesEnd)
+	head, rest, ok := strings.Cut(string(data), begin)
+	section, tail, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		return "", "", "", fmt.Errorf("%s has nothing between %q and %q", path, strings.TrimSpace(missesBegin), missesEnd)
+		return "", "", "", fmt.Errorf("%s has nothing between %q and %q", path, strings.TrimSpace(begin), end)
 	}
 	return head, section, tail, nil
 }
@@ -102,7 +105,7 @@ func (s Score) Update(readmePath, number string) error {
 	if err != nil {
 		return err
 	}
-	head, _, tail, err := readme(readmePath)
+	head, _, tail, err := Marked(readmePath, missesBegin, missesEnd)
 	if err != nil {
 		return err
 	}
@@ -130,7 +133,7 @@ func (s Score) Holds(readmePath, number string) error {
 	if err != nil {
 		return err
 	}
-	_, section, _, err := readme(readmePath)
+	_, section, _, err := Marked(readmePath, missesBegin, missesEnd)
 	if err != nil {
 		return err
 	}

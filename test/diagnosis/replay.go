@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -94,17 +95,17 @@ func (r *Replayer) Replay(ctx context.Context, inc Incident, folder string) (_ A
 		return Answer{}, fmt.Errorf("%s: diagnose promises to write nothing and sent %s", inc.Name, write)
 	default:
 	}
-	a, err := answer(found)
+	a, err := AnswerOf(found, model)
 	a.Took = time.Since(began)
 	return a, err
 }
 
-// answer picks the incident of the pool. Alerts that lead to no pool have an answer too, and it is none.
-func answer(found []incident.Incident) (Answer, error) {
+// AnswerOf picks the incident of the pool. Alerts that lead to no pool have an answer too, and it is none.
+func AnswerOf(found []incident.Incident, pool string) (Answer, error) {
 	if len(found) == 0 {
 		return Answer{}, errors.New("there is no answer at all")
 	}
-	i := slices.IndexFunc(found, func(x incident.Incident) bool { return x.Pool == model })
+	i := slices.IndexFunc(found, func(x incident.Incident) bool { return x.Pool == pool })
 	if i < 0 {
 		return Answer{Got: None, Why: "no pool was found for the alerts: " + oneLine(found[0].Note), Full: found[0]}, nil
 	}
@@ -154,7 +155,7 @@ func (r *Replayer) config(inc Incident, api, folder string) (config.Config, erro
 		"pools":      []any{pool},
 	}
 	if !inc.Cluster.Away {
-		path, err := kubeconfig(folder, inc.Name, api)
+		path, err := Kubeconfig(folder, inc.Name, api, "", nil)
 		if err != nil {
 			return config.Config{}, err
 		}
@@ -169,15 +170,22 @@ func (r *Replayer) config(inc Incident, api, folder string) (config.Config, erro
 		config.Options{Getenv: nothing, Profiles: r.catalog, DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true})
 }
 
-func kubeconfig(folder, name, api string) (string, error) {
+// Kubeconfig writes how the API server at an address is reached, and returns the file. Without an authority, the PEM of
+// a certificate, nobody in particular asks without TLS.
+func Kubeconfig(folder, name, api, token string, authority []byte) (string, error) {
+	cluster, user := map[string]any{"server": api}, map[string]any{}
+	if authority != nil {
+		cluster["certificate-authority-data"] = base64.StdEncoding.EncodeToString(authority)
+		user["token"] = token
+	}
 	data, err := yaml.Dump(map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": "incident",
-		"clusters": []any{map[string]any{"name": "incident", "cluster": map[string]string{"server": api}}},
+		"clusters": []any{map[string]any{"name": "incident", "cluster": cluster}},
 		"contexts": []any{map[string]any{
 			"name":    "incident",
 			"context": map[string]string{"cluster": "incident", "user": "medic"},
 		}},
-		"users": []any{map[string]any{"name": "medic", "user": map[string]any{}}},
+		"users": []any{map[string]any{"name": "medic", "user": user}},
 	})
 	if err != nil {
 		return "", fmt.Errorf("write the kubeconfig: %w", err)

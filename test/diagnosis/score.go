@@ -28,9 +28,20 @@ type Score []Result
 func (r *Replayer) Run(ctx context.Context, incidents []Incident, workers int, folder string, done func(Result)) (Score,
 	error,
 ) {
+	return Each(ctx, incidents, workers, func(ctx context.Context, inc Incident) (Result, error) {
+		a, err := r.Replay(ctx, inc, folder)
+		return Result{inc, a}, err
+	}, done)
+}
+
+// Each does something for all incidents, workers at a time, and tells each result as it is there. The results are in
+// the order of the incidents. The first error ends it.
+func Each[I, R any](ctx context.Context, incidents []I, workers int, do func(context.Context, I) (R, error),
+	done func(R),
+) ([]R, error) {
 	type outcome struct {
 		i   int
-		res Result
+		res R
 		err error
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -39,8 +50,8 @@ func (r *Replayer) Run(ctx context.Context, incidents []Incident, workers int, f
 	for range max(1, workers) {
 		go func() {
 			for i := range jobs {
-				a, err := r.Replay(ctx, incidents[i], folder)
-				out <- outcome{i, Result{incidents[i], a}, err}
+				res, err := do(ctx, incidents[i])
+				out <- outcome{i, res, err}
 			}
 		}()
 	}
@@ -50,11 +61,11 @@ func (r *Replayer) Run(ctx context.Context, incidents []Incident, workers int, f
 			jobs <- i
 		}
 	}()
-	score := make(Score, len(incidents))
+	results := make([]R, len(incidents))
 	var first error
 	for range incidents {
 		o := <-out
-		score[o.i] = o.res
+		results[o.i] = o.res
 		if first == nil {
 			first = o.err
 		}
@@ -65,7 +76,7 @@ func (r *Replayer) Run(ctx context.Context, incidents []Incident, workers int, f
 			cancel() // the others end soon; their errors say nothing new
 		}
 	}
-	return score, first
+	return results, first
 }
 
 // Accuracy is the number of right answers and of all.
@@ -174,7 +185,7 @@ func (s Score) confusion() (string, error) {
 		}
 		table = append(table, append(row, fmt.Sprint(totals[truth])))
 	}
-	return aligned(table, true)
+	return Aligned(table, true)
 }
 
 // heldOut says that nothing has been changed because of the answer to this incident: corpus/heldout.yaml.
@@ -189,5 +200,5 @@ func (s Score) byDialect() (string, error) {
 				[]string{d, fmt.Sprintf("%d of %d", right, all), fmt.Sprintf("%.0f%%", 100*float64(right)/float64(all))})
 		}
 	}
-	return aligned(table, false)
+	return Aligned(table, false)
 }

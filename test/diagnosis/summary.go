@@ -113,5 +113,5 @@ func Table(summaries []EngineSummary) (string, error) {
 				l.ITL99, l.E2E95, l.Preemptions,
 				l.HitRate, l.Finished, l.Left, l.Capacity)))
 	}
-	return aligned(rows, true)
+	return Aligned(rows, true)
 }

@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// aligned lays rows out in columns; right aligns them to the right.
-func aligned(rows [][]string, right bool) (string, error) {
+// Aligned lays rows out in columns; right aligns them to the right.
+func Aligned(rows [][]string, right bool) (string, error) {
 	var out strings.Builder
 	flags := uint(0)
 	if right {

@@ -10,37 +10,37 @@ import (
 // Levers are what can go wrong while a fleet runs, on top of its scenario. The zero value changes nothing.
 type Levers struct {
 	// Traffic, Prompt and Output multiply the arrivals and the tokens of new requests; 0 is 1.
-	Traffic float64 `json:"traffic,omitempty"`
-	Prompt  float64 `json:"prompt,omitempty"`
-	Output  float64 `json:"output,omitempty"`
+	Traffic float64 `json:"traffic,omitempty" yaml:"traffic,omitempty"`
+	Prompt  float64 `json:"prompt,omitempty" yaml:"prompt,omitempty"`
+	Output  float64 `json:"output,omitempty" yaml:"output,omitempty"`
 	// PrefixMiss is the part of the new requests, 0 to 1, whose prompts begin as no other does: a template with a time
 	// stamp in front, or a router that no longer knows where what is cached.
-	PrefixMiss float64 `json:"prefix_miss,omitempty"`
+	PrefixMiss float64 `json:"prefix_miss,omitempty" yaml:"prefix_miss,omitempty"`
 	// GiveUpAfter is how long new clients wait for the first token; 0 leaves it to the load.
-	GiveUpAfter Duration `json:"give_up_after,omitzero"`
+	GiveUpAfter Duration `json:"give_up_after,omitzero" yaml:"give_up_after,omitempty"`
 	// AnswerWithin is how long new clients wait for the whole answer; 0 leaves it to the load.
-	AnswerWithin Duration `json:"answer_within,omitzero"`
+	AnswerWithin Duration `json:"answer_within,omitzero" yaml:"answer_within,omitempty"`
 	// Pods are what is wrong with single pods, by their names, also with those that come later, or with single
 	// data-parallel ranks of a pod: "llama-70b-0/1". A rank that has its own entry has nothing of its pod's.
-	Pods map[string]PodLever `json:"pods,omitempty"`
+	Pods map[string]PodLever `json:"pods,omitempty" yaml:"pods,omitempty"`
 	// AllPods is what is wrong with each pod that Pods does not name.
-	AllPods PodLever `json:"all_pods,omitzero"`
+	AllPods PodLever `json:"all_pods,omitzero" yaml:"all_pods,omitempty"`
 }
 
 // PodLever is what is wrong with the engines of a pod. The zero value is nothing.
 type PodLever struct {
 	// Slow makes steps take so many times as long, as on a GPU that is throttled for its heat; 0 is 1.
-	Slow float64 `json:"slow,omitempty"`
+	Slow float64 `json:"slow,omitempty" yaml:"slow,omitempty"`
 	// KVHeld is the part of the KV cache, 0 to 1, that is held for transfers that nobody fetches, and so is in use.
-	KVHeld float64 `json:"kv_held,omitempty"`
+	KVHeld float64 `json:"kv_held,omitempty" yaml:"kv_held,omitempty"`
 	// Fault stops the engines.
-	Fault Fault `json:"fault,omitempty"`
+	Fault Fault `json:"fault,omitempty" yaml:"fault,omitempty"`
 	// Share is how many requests the router gives each of the engines for one that it gives another, as when sessions
 	// stick to it; 0 is 1.
-	Share float64 `json:"share,omitempty"`
+	Share float64 `json:"share,omitempty" yaml:"share,omitempty"`
 	// Frontend makes the API server take so many times as much CPU time for everything, as under a CPU limit; 0 is 1. It
 	// changes nothing where the engine's cost has no CPU time; see Cost.PerRequestCPU.
-	Frontend float64 `json:"frontend,omitempty"`
+	Frontend float64 `json:"frontend,omitempty" yaml:"frontend,omitempty"`
 }
 
 // maxFactor is how far a lever goes: beyond it nothing new is shown, and the model gets slow.
@@ -49,7 +49,8 @@ const maxFactor = 100
 // maxHeld leaves some of a KV cache: with none, nothing would ever run.
 const maxHeld = .98
 
-func (l Levers) validate() error {
+// Validate finds what no fleet could do.
+func (l Levers) Validate() error {
 	for name, factor := range map[string]float64{"traffic": l.Traffic, "prompt": l.Prompt, "output": l.Output} {
 		if !(factor >= 0 && factor <= maxFactor) {
 			return fmt.Errorf("%s is %g, must be between 0 and %d", name, factor, maxFactor)
@@ -113,7 +114,7 @@ func (l Levers) engine(pod string, rank int) PodLever {
 
 // SetLevers sets all levers. It may be called at any time; nothing changes on an error.
 func (f *Fleet) SetLevers(l Levers) error {
-	if err := l.validate(); err != nil {
+	if err := l.Validate(); err != nil {
 		return fmt.Errorf("set the levers: %w", err)
 	}
 	l.Pods = maps.Clone(l.Pods)

@@ -138,8 +138,8 @@ func broken(name, summary string, fault Fault) Scenario {
 	return s
 }
 
-// validate finds what could not be simulated.
-func (s Scenario) validate() error {
+// Validate finds what could not be simulated.
+func (s Scenario) Validate() error {
 	l, e := s.Load, s.Engine
 	if err := l.validate(); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (f *Fleet) SetScenario(name string) error {
 
 // Apply is SetScenario for a scenario of one's own.
 func (f *Fleet) Apply(s Scenario) error {
-	if err := s.validate(); err != nil {
+	if err := s.Validate(); err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	f.mu.Lock()

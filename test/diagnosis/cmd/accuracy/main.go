@@ -1,10 +1,12 @@
-// Command accuracy replays the corpus of labelled incidents and says how often the bot is right.
+// Command accuracy replays the corpus of labelled incidents, plays the others in the fleet simulator, and says how
+// often the bot is right.
 //
 //	go run ./test/diagnosis/cmd/accuracy               # all; fails unless README.md and accuracy.txt say the same
 //	go run ./test/diagnosis/cmd/accuracy --run kv      # incidents whose name matches
 //	go run ./test/diagnosis/cmd/accuracy --engines kv  # the simulated fleet's last five minutes, without the bot
 //	go run ./test/diagnosis/cmd/accuracy --full kv     # the bot's whole answer as JSON
-//	go run ./test/diagnosis/cmd/accuracy --update      # all of it, and write README.md's list of misses and accuracy.txt
+//	go run ./test/diagnosis/cmd/accuracy --update      # all of it, and write README.md and accuracy.txt
+//	go run ./test/diagnosis/cmd/accuracy --first NAME  # the one first run of the blind corpus blind/NAME.yaml
 package main
 
 import (
@@ -27,6 +29,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/test/diagnosis"
+	"github.com/vllm-medic/vllm-medic/test/diagnosis/play"
 )
 
 func main() {
@@ -42,7 +45,8 @@ func main() {
 func run(ctx context.Context, args []string, out, progress io.Writer) (err error) {
 	fs := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	home := fs.String("folder", "test/diagnosis", "the `FOLDER` with corpus, README.md and accuracy.txt")
-	update := fs.Bool("update", false, "write README.md's list of misses and accuracy.txt from this run")
+	update := fs.Bool("update", false, "write README.md's lists and accuracy.txt from this run")
+	first := fs.String("first", "", "make the one first run of the blind corpus `NAME` and write down what it found")
 	only := fs.String("run", "", "only incidents whose name matches `REGEXP`")
 	engines := fs.String("engines", "", "print what the fleets of matching incidents did, without the bot: `REGEXP`")
 	full := fs.String("full", "", "print the bot's whole answer about matching incidents as JSON: `REGEXP`")
@@ -52,6 +56,11 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 	if *update && *only+*engines+*full != "" {
 		return errors.New("--update needs the whole corpus: leave out --run, --engines and --full")
+	}
+	app.LogClientGo(slog.New(slog.DiscardHandler))
+	c := played{home: *home, workers: *workers, out: out, progress: progress}
+	if *first != "" {
+		return c.first(ctx, *first)
 	}
 	incidents, err := diagnosis.Read(filepath.Join(*home, "corpus"))
 	if err != nil {
@@ -63,7 +72,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 	incidents = slices.DeleteFunc(incidents, func(i diagnosis.Incident) bool { return !pattern.MatchString(i.Name) })
 	if *engines != "" {
-		return summaries(out, incidents)
+		return errors.Join(summaries(out, incidents), c.engines(ctx, pattern))
 	}
 	folder, err := os.MkdirTemp("", "accuracy-")
 	if err != nil {
@@ -71,14 +80,19 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	score, err := replay(ctx, incidents, *workers, folder, *full != "", out, progress)
+	if err != nil {
+		return err
+	}
+	section, err := c.all(ctx, pattern, folder, *full != "")
+	if err != nil {
+		return err
+	}
 	readme, number := filepath.Join(*home, "README.md"), filepath.Join(*home, "accuracy.txt")
 	switch {
-	case err != nil:
-		return err
 	case *update:
-		return score.Update(readme, number)
+		return errors.Join(score.Update(readme, number), play.Update(readme, section))
 	case *only+*full == "":
-		return score.Holds(readme, number)
+		return errors.Join(score.Holds(readme, number), play.Holds(readme, section))
 	default:
 		return nil
 	}
@@ -87,11 +101,13 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 func replay(ctx context.Context, incidents []diagnosis.Incident, workers int, folder string, full bool, out,
 	progress io.Writer,
 ) (diagnosis.Score, error) {
+	if len(incidents) == 0 {
+		return nil, nil // a pattern that is for played ones
+	}
 	r, err := diagnosis.NewReplayer()
 	if err != nil {
 		return nil, err
 	}
-	app.LogClientGo(slog.New(slog.DiscardHandler))
 	began, n, wrong := time.Now(), 0, 0
 	tty := isatty.IsTerminal(os.Stderr.Fd())
 	score, err := r.Run(ctx, incidents, workers, folder, func(res diagnosis.Result) {
