@@ -49,6 +49,8 @@ func TestTargetsAreMetOnlyByWhatWasMeasured(t *testing.T) {
 	want := incident.Condition{
 		Text: "ttft_p95 <= slo.ttft", Truth: incident.False, Signal: "ttft_p95", Label: "TTFT p95", Seen: "2 s",
 		Relation: incident.RelationAtMost, Threshold: "500 ms", ThresholdFrom: incident.OriginSLO,
+		SeenValue:      incident.Amount{Value: 2, Unit: incident.UnitSeconds},
+		ThresholdValue: incident.Amount{Value: 0.5, Unit: incident.UnitSeconds},
 	}
 	if d := cmp.Diff(want, got[0]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -70,13 +70,15 @@ func (a answer) evidence() []incident.Condition {
 		all = slices.Concat(a.settling(a.rule.shape), all)
 	}
 	for _, c := range all {
+		seen := a.quantityOf(c.left)
 		cond := incident.Condition{
 			Text: c.text, Truth: a.truthOf(c.id), Signal: c.left.signal, Label: c.left.name,
-			Seen: a.quantityOf(c.left).text(c.left.unit),
+			Seen: seen.text(c.left.unit), SeenValue: seen.amount(c.left.unit),
 		}
 		switch c.kind { //nolint:exhaustive // conditions have no parts, and a rule with a constant is refused
 		case shapeCompare:
 			cond.Relation, cond.Threshold, cond.ThresholdFrom = relationOf(c.op), a.against(c), a.origin(c.right)
+			cond.ThresholdValue = a.quantityOf(c.right).amount(c.left.unit)
 		case shapePresent:
 			cond.Relation = incident.RelationPresent
 		case shapeAbsent:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -42,21 +43,28 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 		{
 			Text: "kv_usage_peak > 95%", Truth: incident.True, Signal: "kv_usage_peak", Label: "KV cache peak", Seen: "99%",
 			Relation: incident.RelationAbove, Threshold: "95%",
+			SeenValue:      incident.Amount{Value: 0.99, Unit: incident.UnitRatio},
+			ThresholdValue: incident.Amount{Value: 0.95, Unit: incident.UnitRatio},
 		},
 		{
 			Text: "preemption_rate > 0", Truth: incident.True, Signal: "preemption_rate", Label: "Preemptions", Seen: "3/s",
 			Relation: incident.RelationAbove, Threshold: "0/s",
+			SeenValue:      incident.Amount{Value: 3, Unit: incident.UnitPerSecond},
+			ThresholdValue: incident.Amount{Value: 0, Unit: incident.UnitPerSecond},
 		},
 		{
 			Text: "preemption_rate > 0.1 * finished_rate", Truth: incident.True, Signal: "preemption_rate",
 			Label: "Preemptions", Seen: "3/s", Relation: incident.RelationAbove, Threshold: "0.6/s (10% of Finished requests)",
+			SeenValue:      incident.Amount{Value: 3, Unit: incident.UnitPerSecond},
+			ThresholdValue: incident.Amount{Value: 0.6, Unit: incident.UnitPerSecond},
 		},
 		{
 			Text: "absent(finished_rate)", Truth: incident.False, Signal: "finished_rate", Label: "Finished requests",
 			Seen: "6/s", Relation: incident.RelationAbsent,
+			SeenValue: incident.Amount{Value: 6, Unit: incident.UnitPerSecond},
 		},
 	}
-	if diff := cmp.Diff(want, got.Diagnosis.Evidence); diff != "" {
+	if diff := cmp.Diff(want, got.Diagnosis.Evidence, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Error(diff)
 	}
 	if got.Diagnosis.Doc != "docs/playbooks/preemption.md" || got.Diagnosis.Playbook != "preemption" {

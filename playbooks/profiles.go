@@ -121,8 +121,8 @@ func (c *Catalog) againstTargets(f facts) (out []incident.Condition, excess floa
 			seen := f[s.Name]
 			out = append(out, incident.Condition{
 				Text: s.Name + " <= slo." + name, Truth: atMost(seen, target), Signal: s.Name, Label: s.Label(),
-				Seen: seen.text(s.Unit), Relation: incident.RelationAtMost, Threshold: target.text(s.Unit),
-				ThresholdFrom: incident.OriginSLO,
+				Seen: seen.text(s.Unit), SeenValue: seen.amount(s.Unit), Relation: incident.RelationAtMost,
+				Threshold: target.text(s.Unit), ThresholdValue: target.amount(s.Unit), ThresholdFrom: incident.OriginSLO,
 			})
 			if ratio := max(seen.lo, 0) / target.hi; seen.known {
 				excess = max(excess, ratio)

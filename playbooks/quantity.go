@@ -93,6 +93,23 @@ func (q quantity) text(unit incident.Unit) string {
 	}
 }
 
+// amount is the quantity for programs; empty where nothing is known, and for what JSON has no number for.
+func (q quantity) amount(unit incident.Unit) incident.Amount {
+	out := incident.Amount{Value: q.lo, Unit: unit}
+	switch {
+	case !q.known:
+		return incident.Amount{}
+	case math.IsInf(q.lo, -1):
+		out.Value, out.Bound = q.hi, incident.AtMost
+	case math.IsInf(q.hi, 1):
+		out.Bound = incident.AtLeast
+	}
+	if math.IsNaN(out.Value) || math.IsInf(out.Value, 0) {
+		return incident.Amount{}
+	}
+	return out
+}
+
 // exact is the one value that the quantity can have.
 func (q quantity) exact() (float64, bool) {
 	return q.lo, q.known && q.lo == q.hi

@@ -322,19 +322,25 @@ func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
 		{
 			Text: "lat > slo.ttft.or(3.0s)", Truth: incident.True, Signal: "lat", Label: "Latency", Seen: "7.2 s",
 			Relation: incident.RelationAbove, Threshold: "500 ms", ThresholdFrom: incident.OriginSLO,
+			SeenValue:      incident.Amount{Value: 7.2, Unit: incident.UnitSeconds},
+			ThresholdValue: incident.Amount{Value: 0.5, Unit: incident.UnitSeconds},
 		},
 		{
 			Text: "use > 95%", Truth: incident.Undecided, Signal: "use", Label: "Use", Seen: "no data",
 			Relation: incident.RelationAbove, Threshold: "95%",
+			ThresholdValue: incident.Amount{Value: 0.95, Unit: incident.UnitRatio},
 		},
 		{
 			Text: "5 < count", Truth: incident.True, Signal: "count", Label: "Count", Seen: "12",
 			Relation: incident.RelationAbove, Threshold: "5",
+			SeenValue:      incident.Amount{Value: 12, Unit: incident.UnitCount},
+			ThresholdValue: incident.Amount{Value: 5, Unit: incident.UnitCount},
 		},
 		{
 			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Label: "Other latency", Seen: "≤ 300 ms",
-			Relation:  incident.RelationBelow,
-			Threshold: "3.6 s (50% of Latency)",
+			Relation: incident.RelationBelow, Threshold: "3.6 s (50% of Latency)",
+			SeenValue:      incident.Amount{Value: 0.3, Bound: incident.AtMost, Unit: incident.UnitSeconds},
+			ThresholdValue: incident.Amount{Value: 3.6, Unit: incident.UnitSeconds},
 		},
 		{
 			Text: "present(use)", Truth: incident.False, Signal: "use", Label: "Use", Seen: "no data",
@@ -361,4 +367,20 @@ func TestRulesAreBounded(t *testing.T) {
 		}
 	}
 	compileForTest(t, newRuleLoader(t), long(30))
+}
+
+// What is beyond all numbers has no number in JSON, and must not keep an incident from being stored.
+func TestAnAmountIsANumber(t *testing.T) {
+	t.Parallel()
+	for name, q := range map[string]quantity{
+		"nothing known":     {why: "no data"},
+		"too large":         {known: true, lo: math.Inf(1), hi: math.Inf(1)},
+		"too small":         {known: true, lo: math.Inf(-1), hi: math.Inf(-1)},
+		"no number":         {known: true, lo: math.NaN(), hi: math.NaN()},
+		"at most too large": {known: true, lo: math.Inf(-1), hi: math.Inf(1)},
+	} {
+		if got := q.amount(incident.UnitCount); got != (incident.Amount{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 }

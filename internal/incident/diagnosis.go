@@ -95,13 +95,25 @@ type Condition struct {
 	// Label is what messages call what was compared: "TTFT p95", "50% of TTFT p95". Conditions of older versions have
 	// none.
 	Label string `json:"label,omitempty"`
-	// Seen is the value as a person reads it: "7.2 s", "≤ 300 ms", "no data".
-	Seen string `json:"seen,omitempty"`
+	// Seen is the value as a person reads it: "7.2 s", "≤ 300 ms", "32,768 tokens", "no data". SeenValue is the same for
+	// programs; absent where there is no value, and in conditions of older versions.
+	Seen      string `json:"seen,omitempty"`
+	SeenValue Amount `json:"seenValue,omitzero"`
 	// Relation is empty in conditions of older versions.
 	Relation Relation `json:"relation,omitempty"`
-	// Threshold is the other side as a person reads it.
-	Threshold     string `json:"threshold,omitempty"`
-	ThresholdFrom Origin `json:"thresholdFrom,omitempty"`
+	// Threshold is the other side as a person reads it, with its name where it was measured too, and ThresholdValue the
+	// same for programs; absent where the condition compares with nothing, or with what has no value.
+	Threshold      string `json:"threshold,omitempty"`
+	ThresholdValue Amount `json:"thresholdValue,omitzero"`
+	ThresholdFrom  Origin `json:"thresholdFrom,omitempty"`
+}
+
+// Amount is a number with its unit, for programs.
+type Amount struct {
+	Value float64 `json:"value"`
+	// Bound says that the exact value is not known, as in Reading.
+	Bound Bound `json:"bound,omitempty"`
+	Unit  Unit  `json:"unit"`
 }
 
 // Other is a diagnosis that was considered and not chosen.
