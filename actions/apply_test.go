@@ -136,6 +136,24 @@ func turns() []turn {
 			wrote:  "patch backendtrafficpolicies",
 		},
 		{
+			name: "limit of a circuit breaker far above what is in flight", make: func(b *bench) {
+				b.create(policies, policy(parallel(512)))
+			}, req: shedding(60), in: policies,
+			from: incident.Set("512"), to: incident.Set("30"),
+			title:  "Throttle HTTPRoute llama-70b from 512 to 30 parallel requests",
+			target: "BackendTrafficPolicy %s/llama-70b spec.circuitBreaker.maxParallelRequests",
+			wrote:  "patch backendtrafficpolicies",
+		},
+		{
+			name: "local rate limit, which what is in flight says nothing about", make: func(b *bench) {
+				b.pool.Knobs.Throttle.Field = "requests"
+				b.create(policies, policy(localLimit(100)))
+			}, req: shedding(60), in: policies, from: incident.Set("100"), to: incident.Set("50"),
+			title:  "Throttle HTTPRoute llama-70b from 100 to 50 requests per second",
+			target: "BackendTrafficPolicy %s/llama-70b spec.rateLimit.local.rules[0].limit.requests",
+			wrote:  "patch backendtrafficpolicies",
+		},
+		{
 			name: "local rate limit", make: func(b *bench) {
 				b.pool.Knobs.Throttle.Field = "requests"
 				b.create(policies,

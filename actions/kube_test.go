@@ -297,6 +297,13 @@ var (
 	shed   = incident.StepRequest{Kind: incident.StepThrottle, Factor: 0.5}
 )
 
+// shedding is shed where so many requests are in flight.
+func shedding(inFlight float64) incident.StepRequest {
+	r := shed
+	r.Of = inFlight
+	return r
+}
+
 func object(apiVersion, kind string, spec map[string]any) map[string]any {
 	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": model}, "spec": spec}
 }

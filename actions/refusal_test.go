@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -182,6 +183,21 @@ func TestAValueOutsideOfTheBoundsIsNotWritten(t *testing.T) {
 				t.Errorf("written: %v", got)
 			}
 		})
+	}
+}
+
+func TestAThrottleThatWouldRejectNoRequestIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.create(policies, policy(parallel(512)))
+	least := b.pool.Knobs.Throttle.Min
+	_, err := b.bot.Propose(t.Context(), b.pool, shedding(float64(least)))
+	want := fmt.Sprintf("at most %d requests are in flight, and the limit may be lowered to %[1]d at least", least)
+	if outcome(err) != "refused" || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if s := b.propose(shedding(float64(least) + 1)); s.To != incident.Set(strconv.FormatInt(least, 10)) {
+		t.Errorf("one request more is in flight, and the limit becomes %s", s.To)
 	}
 }
 

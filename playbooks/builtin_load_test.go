@@ -62,7 +62,9 @@ func troublesOfLoad() []trouble {
 			not: []map[string]float64{
 				{"waiting": 2, "waiting_per_engine": 1, "waiting_per_engine_mean": 1, "queue_time_p95": 0.4, "ttft_p95": 1.5},
 				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "queue_time_p95": 1, "ttft_p95": 0.4},
+				{"waiting": 0, "waiting_per_engine": 0, "waiting_lately": 0}, // a burst that has ended
 			},
+			needs: []string{"waiting_lately"},
 		},
 		{
 			// The queue's time and the first tokens are of those who finished: after a burst they say nothing of now.
@@ -71,7 +73,7 @@ func troublesOfLoad() []trouble {
 				"waiting": 4, "waiting_mean": 4, "waiting_per_engine": 2,
 				"waiting_per_engine_mean": 2, "queue_time_p95": 7, "ttft_p95": 8,
 			}),
-			not:   []map[string]float64{{"waiting_mean": 0.5}, {"queue_time_p95": 3}},
+			not:   []map[string]float64{{"waiting_mean": 0.5}, {"queue_time_p95": 3}, {"waiting_lately": 1}},
 			needs: []string{"waiting_mean"},
 		},
 		{

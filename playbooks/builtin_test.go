@@ -42,10 +42,13 @@ func calm() map[string]float64 {
 	}
 }
 
-// with changes the calm pool.
+// with changes the calm pool. What waits has waited in the last two minutes, too, unless a test says otherwise.
 func with(changes map[string]float64) map[string]float64 {
 	out := calm()
 	maps.Copy(out, changes)
+	if _, said := changes["waiting_lately"]; !said {
+		out["waiting_lately"] = max(out["waiting"], out["waiting_mean"], out["waiting_per_engine_mean"]*out["engines"])
+	}
 	return out
 }
 

@@ -150,6 +150,8 @@ type step struct {
 	condition *rule
 	// times is the signal that says how many times the present value the load needs; empty: the step says it alone.
 	times string
+	// of is the signal that says what a factor multiplies where it is less than the present value; empty: nothing does.
+	of string
 }
 
 // never is a change that would make it worse.

@@ -128,11 +128,11 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			values := calm()
+			values := map[string]float64{}
 			for _, p := range tt.parts {
 				maps.Copy(values, p)
 			}
-			got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alerts...), Pool: chat(), Evidence: readings(values)})
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alerts...), Pool: chat(), Evidence: readings(with(values))})
 			if nameOf(got.Diagnosis) != tt.want {
 				t.Fatalf("got %s, want %s; %+v", nameOf(got.Diagnosis), tt.want, got.Others)
 			}

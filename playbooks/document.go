@@ -145,6 +145,10 @@ func (factorsDoc) Keys() []string {
 
 type factorDoc struct {
 	Factor float64 `yaml:"factor"`
+	// A signal in requests: what the factor multiplies where it is less than the current limit, so that a limit far above
+	// what is in flight has an effect. Without data the factor multiplies the limit. Only for a throttle of requests in
+	// parallel.
+	Of string `yaml:"of"`
 }
 
 type adviceDoc struct {

@@ -69,8 +69,15 @@ func (s selection) signals() map[string]bool {
 		add(d.when)
 		for _, st := range d.steps {
 			add(st.condition)
-			if st.times != "" {
-				out[st.times] = true
+			if knob, ok := st.request.Kind.Knob(); ok {
+				for _, name := range knob.Asks() {
+					out[name] = true
+				}
+			}
+			for _, size := range []string{st.times, st.of} {
+				if size != "" {
+					out[size] = true
+				}
 			}
 			for _, name := range namedIn(st.request.Advice) {
 				out[name] = true

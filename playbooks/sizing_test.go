@@ -1,6 +1,7 @@
 package playbooks_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,41 @@ func TestAStepIsSizedByWhatTheLoadNeeds(t *testing.T) {
 				return
 			}
 			t.Fatalf("%s adds no replicas: %+v", nameOf(got.Diagnosis), got.Steps)
+		})
+	}
+}
+
+// A throttle is sized by what is in flight, where that was measured exactly.
+func TestAThrottleIsSizedByWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	bound := incident.Reading{Value: new(253.0), Bound: incident.AtLeast}
+	for name, tt := range map[string]struct {
+		inFlight incident.Reading
+		of       float64
+		why      string
+	}{
+		"measured":          {incident.Reading{Value: new(253.0)}, 253, "Sized for the load: at most 253 in flight."},
+		"nothing in flight": {incident.Reading{Value: new(0.0)}, 0, ""},
+		"only a bound":      {bound, 0, ""},
+		"no data":           {incident.Reading{}, 0, ""},
+		"could not be read": {incident.Reading{Value: new(253.0), Error: "timeout"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ev := readings(with(map[string]float64{
+				"queue_time_p95": 9, "waiting_mean": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 12,
+			}))
+			ev.Readings["in_flight"] = tt.inFlight
+			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMQueueBacklog"), Pool: chat(), Evidence: ev})
+			at := slices.IndexFunc(got.Steps, func(s incident.StepRequest) bool { return s.Kind == incident.StepThrottle })
+			if at < 0 {
+				t.Fatalf("%s throttles nothing: %+v", nameOf(got.Diagnosis), got.Steps)
+			}
+			s := got.Steps[at]
+			if s.Factor != 0.7 || s.Of != tt.of || !strings.HasSuffix(s.Why, tt.why) || tt.why == "" == strings.Contains(s.Why, "Sized") {
+				t.Errorf("it asks for %+v", s)
+			}
 		})
 	}
 }

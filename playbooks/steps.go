@@ -280,30 +280,39 @@ func (l *loader) factor(at strictyaml.Value, knob incident.Knob, factor float64)
 
 // sizing adds the signal that a step is sized by.
 func (l *loader) sizing(at strictyaml.Value, doc stepDoc, s step) step {
-	add := doc.Adds[s.request.Kind]
-	if add == nil || add.Times == "" {
-		return s
+	if add := doc.Adds[s.request.Kind]; add != nil && add.Times != "" {
+		s.times = l.size(at, "times", add.Times, incident.UnitRatio, "a ratio")
 	}
-	l.knownSignal(at.Key("times"), add.Times)
-	signal := l.catalog.byName[add.Times]
-	if u := signal.Unit; u != "" && u != incident.UnitRatio {
-		l.add(at.Key("times").Problem("times: %s is in %s, and not a ratio", add.Times, u))
+	if by := doc.Factors[s.request.Kind]; by != nil && by.Of != "" {
+		if s.request.Kind != incident.StepThrottle {
+			l.add(at.Key("of").Problem("of: only a throttle is sized by what is in flight"))
+		}
+		s.of = l.size(at, "of", by.Of, incident.UnitCount, "a number of requests")
 	}
-	s.times = add.Times
 	return s
 }
 
+// size is the name of a signal that a step is sized by, which must have the unit.
+func (l *loader) size(at strictyaml.Value, field, name string, unit incident.Unit, what string) string {
+	l.knownSignal(at.Key(field), name)
+	if u := l.catalog.byName[name].Unit; u != "" && u != unit {
+		l.add(at.Key(field).Problem("%s: %s is in %s, and not %s", field, name, u, what))
+	}
+	return name
+}
+
 // sized is what the step asks for with the present readings. A size that was not measured exactly is none: the step
-// then adds what it says alone.
+// then does what it says alone.
 func (s step) sized(f facts) incident.StepRequest {
 	out := s.request
-	q := f[s.times]
-	v, exact := q.exact()
-	if s.times == "" || !exact || v <= 1 {
-		return out
+	if v, exact := f[s.times].exact(); s.times != "" && exact && v > 1 {
+		out.Times = v
+		out.Why += fmt.Sprintf(" Sized for the load: %s of what the pool can serve.", f[s.times].text(incident.UnitRatio))
 	}
-	out.Times = v
-	out.Why += fmt.Sprintf(" Sized for the load: %s of what the pool can serve.", q.text(incident.UnitRatio))
+	if v, exact := f[s.of].exact(); s.of != "" && exact && v > 0 {
+		out.Of = v
+		out.Why += fmt.Sprintf(" Sized for the load: at most %s in flight.", f[s.of].text(incident.UnitCount))
+	}
 	return out
 }
 

@@ -28,7 +28,17 @@ const (
 // together, and what changed lately. None of it chooses a cause: an unusual value is not a wrong one, and what happened
 // before is not what it came from.
 func (c *Catalog) unusual(ev incident.Evidence) []string {
-	return slices.Concat(unscheduled(ev), recentChanges(ev), c.departures(ev), c.together(ev))
+	return slices.Concat(unscheduled(ev), loadGone(ev), recentChanges(ev), c.departures(ev), c.together(ev))
+}
+
+// loadGone says that the load has fallen, so that what the window shows may be over already.
+func loadGone(ev incident.Evidence) []string {
+	r := ev.Readings[incident.SignalLoadNow]
+	if !r.HasValue() || *r.Value >= incident.LastingLoad {
+		return nil
+	}
+	return []string{fmt.Sprintf(
+		"Only %s of the last minutes' average is running or queued now: what the readings show may be over.", r.Text())}
 }
 
 // departures are the signals that are furthest from their own past.

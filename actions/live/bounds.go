@@ -134,14 +134,23 @@ func (l Limits) least() string {
 
 // Times multiplies a value by the factor of a request, rounded to a whole number.
 func Times(now int64, req incident.StepRequest) (int64, error) {
-	f := math.Round(float64(now) * req.Factor)
+	asked, err := scaled(float64(now), req)
+	if err != nil {
+		return 0, err
+	}
+	return Chosen(now, asked, req)
+}
+
+// scaled is a number times the factor of a request.
+func scaled(base float64, req incident.StepRequest) (int64, error) {
+	f := math.Round(base * req.Factor)
 	switch {
 	case req.Add != 0 || !(req.Factor > 0):
 		return 0, Refused("a %s step asks for a factor above 0, and nothing else", req.Kind)
 	case !(f >= 1 && f <= Biggest):
-		return 0, Refused("%v times %d is not a usable value", req.Factor, now)
+		return 0, Refused("%v times %v is not a usable value", req.Factor, base)
 	}
-	return Chosen(now, int64(f), req)
+	return int64(f), nil
 }
 
 // Plus adds to a value what a request asks for, and what its load needs beyond that.
@@ -172,13 +181,28 @@ func needed(now int64, req incident.StepRequest) int64 {
 	return out
 }
 
-// Lowered is Times for a limit that is only lowered.
+// near is how far what a request is sized by may move before another value is asked for: requests in flight are never
+// the same twice. A quarter is our starting value.
+const near = 0.25
+
+// Lowered is Times for a limit that is only lowered. Where fewer requests are in flight than the limit allows, the factor
+// multiplies those: a lower limit that is still above them would reject none. What is asked about already stays while it
+// is near that.
 func Lowered(now int64, req incident.StepRequest) (int64, error) {
-	asked, err := Times(now, req)
-	if err == nil && asked > now {
-		return 0, Refused("a throttle only lowers the limit; it is raised again by undoing the step")
+	base := float64(now)
+	if req.Of > 0 {
+		base = min(base, math.Ceil(req.Of))
 	}
-	return asked, err
+	asked, err := scaled(base, req)
+	switch {
+	case err != nil:
+		return 0, err
+	case asked > now:
+		return 0, Refused("a throttle only lowers the limit; it is raised again by undoing the step")
+	case req.Of > 0 && req.Asked > 0 && req.Asked < now && math.Abs(float64(asked-req.Asked)) <= near*float64(req.Asked):
+		asked = req.Asked
+	}
+	return Chosen(now, asked, req)
 }
 
 // Asked is where a request leads to from a value, before any limits.

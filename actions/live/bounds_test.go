@@ -195,3 +195,36 @@ func TestAPersonChoosesASmallerChange(t *testing.T) {
 		}
 	}
 }
+
+// A throttle that is sized by what is in flight is never stricter than its factor of that, and stays what it was while
+// the estimate wavers.
+func TestLoweredMultipliesWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		now  int64
+		req  incident.StepRequest
+		want int64
+		why  string
+	}{
+		"not measured":                 {512, incident.StepRequest{Factor: 0.7}, 358, ""},
+		"fewer than the limit":         {512, incident.StepRequest{Factor: 0.7, Of: 253}, 177, ""},
+		"a part of one":                {512, incident.StepRequest{Factor: 0.7, Of: 99.2}, 70, ""},
+		"more than the limit":          {512, incident.StepRequest{Factor: 0.7, Of: 600}, 358, ""},
+		"near what is asked about":     {512, incident.StepRequest{Factor: 0.7, Of: 210, Asked: 177}, 177, ""},
+		"far from it":                  {512, incident.StepRequest{Factor: 0.7, Of: 150, Asked: 177}, 105, ""},
+		"without an estimate any more": {512, incident.StepRequest{Factor: 0.7, Asked: 177}, 358, ""},
+		"asked above the limit":        {200, incident.StepRequest{Factor: 0.7, Of: 253, Asked: 253}, 140, ""},
+		"a person chose less":          {512, incident.StepRequest{Factor: 0.7, Of: 210, Asked: 177, Chosen: 180}, 180, ""},
+		"a person chose more":          {512, incident.StepRequest{Factor: 0.7, Of: 253, Chosen: 100}, 0, "isn't a smaller change"},
+		"next to nothing":              {512, incident.StepRequest{Factor: 0.1, Of: 2}, 0, "not a usable value"},
+		"no throttle raises":           {512, incident.StepRequest{Factor: 1.5}, 0, "only lowers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Lowered(tt.now, tt.req)
+			if why := refusal(t, err); got != tt.want || !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
+				t.Errorf("%d, %q; want %d, %q", got, why, tt.want, tt.why)
+			}
+		})
+	}
+}

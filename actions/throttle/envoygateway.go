@@ -245,7 +245,7 @@ func (p *policyLimit) Propose(req incident.StepRequest) (incident.Step, error) {
 	if err := p.inForce(); err != nil {
 		return incident.Step{}, err
 	}
-	to, bounds, err := p.lowered(req)
+	to, bounds, err := p.lowered(req.Limiting(p.field))
 	if err != nil {
 		return incident.Step{}, err
 	}

@@ -97,13 +97,19 @@ type limit struct {
 // Live is the field as it was read.
 func (l limit) Live() live.Field { return l.base }
 
-// lowered works out which limit a request leads to.
+// lowered works out which limit a request leads to. One that rejects no request that is in flight is refused: it would
+// cost a decision and change nothing.
 func (l limit) lowered(req incident.StepRequest) (int64, incident.Guardrail, error) {
 	asked, err := live.Lowered(l.now, req)
 	if err != nil {
 		return 0, incident.Guardrail{}, err
 	}
-	return l.bounds().Adjust(l.now, asked)
+	to, bounds, err := l.bounds().Adjust(l.now, asked)
+	if err == nil && req.Of > 0 && float64(to) >= req.Of {
+		return 0, incident.Guardrail{}, live.NotNow(
+			"at most %.0f requests are in flight, and the limit may be lowered to %d at least: it would reject none", req.Of, to)
+	}
+	return to, bounds, err
 }
 
 // checkValue refuses a limit that is out of bounds, or in a field that somebody else is certain to set back.

@@ -33,6 +33,20 @@ type Knob struct {
 	without func(*Knobs)
 }
 
+// AgainstLoad says that a step rejects requests or adds capacity, which is for nothing where the load has gone.
+func (k Knob) AgainstLoad() bool { return k.Adds || !k.Raises }
+
+// Asks are the signals that the guardrails look at before a step is made.
+func (k Knob) Asks() []string {
+	switch {
+	case k.AgainstLoad():
+		return []string{SignalRunning, SignalWaiting, SignalLoadNow}
+	case k.Restarts:
+		return []string{SignalWaiting}
+	}
+	return nil
+}
+
 // AllKnobs has a row for each of them, and those of the table of engine arguments.
 func AllKnobs() []Knob {
 	out := []Knob{replicasKnob()}
@@ -77,7 +91,11 @@ func throttleKnob() Knob {
 		Kind: StepThrottle, Lowers: true,
 		Does: "Admits fewer requests.",
 		Title: func(r StepRequest) string {
-			return fmt.Sprintf("Throttle to %.0f%% of the current limit", r.Factor*100)
+			what := "the current limit"
+			if r.Of > 0 {
+				what = "the requests in flight"
+			}
+			return fmt.Sprintf("Throttle to %.0f%% of %s", r.Factor*100, what)
 		},
 		Doing: func(StepRequest) string { return "throttling" },
 		Verb: func(s Step) string {
@@ -188,11 +206,25 @@ type Gateway struct {
 	// Object is the kind that holds the limit, and Fields are those of its fields that may be a limit.
 	Object string
 	Fields []string
+	// InFlight are those of the fields that limit requests at the same time, not per second.
+	InFlight []string
 }
 
 // Gateways has a row for each of them. actions/throttle adjusts them.
 func Gateways() []Gateway {
 	return []Gateway{
-		{Name: "envoy-gateway", Object: "BackendTrafficPolicy", Fields: []string{"maxParallelRequests", "requests"}},
+		{
+			Name: "envoy-gateway", Object: "BackendTrafficPolicy", Fields: []string{"maxParallelRequests", "requests"},
+			InFlight: []string{"maxParallelRequests"},
+		},
 	}
+}
+
+// Limiting is the request as it is meant for a gateway's field: requests in flight say nothing about a limit on requests
+// per second, so there the factor multiplies the limit.
+func (r StepRequest) Limiting(field string) StepRequest {
+	if !slices.ContainsFunc(Gateways(), func(g Gateway) bool { return slices.Contains(g.InFlight, field) }) {
+		r.Of = 0
+	}
+	return r
 }

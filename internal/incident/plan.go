@@ -64,8 +64,11 @@ type StepRequest struct {
 	// Times is how many times the present value the load needs, where that was measured; 0: it was not. The step adds at
 	// least Add and at most doubles the value.
 	Times float64 `json:"times,omitempty"`
+	// Of is what Factor multiplies where it is less than the present value: the requests in flight, of which a limit far
+	// above them would reject none; 0: not measured, or the step does not ask for it.
+	Of float64 `json:"of,omitempty"`
 	// Asked is the value that people are asked about already, or have approved; 0 when there is none. It stays while what
-	// Times leads to is at most one away: an estimate that wavers must not replace a question that someone reads.
+	// Times or Of leads to is near it: an estimate that wavers must not replace a question that someone reads.
 	Asked int64 `json:"-"`
 	// Chosen is the value that a person chose, a smaller change than Factor or Add lead to; 0 when nobody did.
 	Chosen int64  `json:"-"`

@@ -7,7 +7,9 @@ const (
 	// SignalWaiting is how many requests wait; while some do, no step may take capacity away.
 	SignalWaiting = "waiting"
 	// SignalRunning is how many requests run; where none runs or waits there is no traffic.
-	SignalRunning      = "running"
+	SignalRunning = "running"
+	// SignalLoadNow is the load now by its average over the window; where it has gone, no step against load is made.
+	SignalLoadNow      = "load_now"
 	SignalEngineAge    = "engine_age"
 	SignalTTFT         = "ttft_p95"
 	SignalTPOT         = "tpot_p95"
@@ -18,10 +20,14 @@ const (
 	SignalGenerated    = "generation_tokens_rate"
 )
 
+// LastingLoad is the least part of the window's load that must still be there: below it, the load has gone. Half is our
+// starting value: at a steady load the latest samples are near the average, and a burst that has ended is far below it.
+const LastingLoad = 0.5
+
 // NamedSignals are the signals that Go asks for by name, with their units.
 func NamedSignals() map[string]Unit {
 	return map[string]Unit{
-		SignalWaiting: UnitCount, SignalRunning: UnitCount, SignalEngineAge: UnitSeconds,
+		SignalWaiting: UnitCount, SignalRunning: UnitCount, SignalLoadNow: UnitRatio, SignalEngineAge: UnitSeconds,
 		SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds,
 		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
 		SignalPromptLength: UnitTokens, SignalGenerated: UnitPerSecond,

@@ -91,7 +91,7 @@ func TestEveryDifferenceIsSaidWithItsReason(t *testing.T) {
 			t.Errorf("%s should say why with %q", field, part)
 		}
 	}
-	because("diagnosis", "queueing is true: waiting_per_engine_mean > 5")
+	because("diagnosis", "queueing is true: waiting_lately > 1")
 	because("readings.kv_usage", "no metric vllm:kv_cache_usage_perc")
 	because("others.kv-thrash", "no data for")
 	because("healthy", "waiting_per_engine <= 5 is false (70)")

@@ -123,6 +123,29 @@ func budget(in Input, s Settings) incident.Guardrail {
 	return pass("budget", "%d of %d changes this hour, %d of %d today", hour, s.HourlyBudget, day, s.DailyBudget)
 }
 
+// load refuses to reject requests or to add capacity for a load that has gone: rates and quantiles look back over a
+// window, so the diagnosis of a burst holds for minutes after its end.
+func load(in Input) incident.Guardrail {
+	const name = "load"
+	knob, ok := in.Step.Kind.Knob()
+	if !ok || !knob.AgainstLoad() {
+		return pass(name, "the step isn't against load")
+	}
+	for _, signal := range knob.Asks() {
+		if r := in.Readings[signal]; !r.HasValue() {
+			return refuse(name, "it isn't known whether the load is still there: %s is unknown (%s)", signal, r.Text())
+		}
+	}
+	now := in.Readings[incident.SignalLoadNow]
+	switch {
+	case *in.Readings[incident.SignalRunning].Value <= 0 && *in.Readings[incident.SignalWaiting].Value <= 0:
+		return refuse(name, "nothing is running or queued any more")
+	case *now.Value < incident.LastingLoad:
+		return refuse(name, "the load is gone: only %s of the last minutes' average is running or queued now", now.Text())
+	}
+	return pass(name, "%s of the last minutes' average is running or queued now", now.Text())
+}
+
 // availability refuses a step that restarts pods while it would take capacity that is missing: a restart under load
 // aborts requests, empties caches and compiles again (docs/actions/max-num-batched-tokens.md).
 func availability(in Input) incident.Guardrail {

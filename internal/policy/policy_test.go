@@ -126,6 +126,65 @@ func TestGuardrailsRefuse(t *testing.T) {
 	}
 }
 
+// A step against load needs a load that is there now, whatever the diagnosis says of the minutes before.
+func TestAStepAgainstLoadNeedsTheLoad(t *testing.T) {
+	t.Parallel()
+	value := func(v float64, u incident.Unit) incident.Reading { return incident.Reading{Value: &v, Unit: u} }
+	reading := func(name string, r incident.Reading) func(map[string]incident.Reading) {
+		return func(all map[string]incident.Reading) { all[name] = r }
+	}
+	for _, tc := range []struct {
+		name, want string
+		change     func(map[string]incident.Reading)
+	}{
+		{name: "the load is there", change: func(map[string]incident.Reading) {}},
+		{name: "half of it is there", change: reading("load_now", value(.5, incident.UnitRatio))},
+		{
+			name: "a third of it is left", change: reading("load_now", value(.33, incident.UnitRatio)),
+			want: "the load is gone: only 33% of the last minutes' average",
+		},
+		{
+			name: "nothing runs or waits", want: "nothing is running or queued any more",
+			change: func(all map[string]incident.Reading) {
+				all["running"], all["waiting"] = value(0, incident.UnitCount), value(0, incident.UnitCount)
+			},
+		},
+		{
+			name: "all of it waits", change: reading("running", value(0, incident.UnitCount)),
+		},
+		{
+			name: "not measured", want: "it isn't known whether the load is still there: load_now is unknown",
+			change: reading("load_now", incident.Reading{}),
+		},
+		{
+			name: "could not be asked", want: "timeout",
+			change: reading("waiting", incident.Reading{Value: new(3.0), Error: "timeout"}),
+		},
+	} {
+		for kind, against := range map[incident.StepKind]bool{
+			incident.StepThrottle: true, incident.StepReplicas: true, incident.StepMaxNumBatchedTokens: false,
+		} {
+			t.Run(tc.name+", "+string(kind), func(t *testing.T) {
+				t.Parallel()
+				in := sound()
+				in.Step.Kind, in.Step.Needs = kind, incident.Needs{}
+				in.Readings = map[string]incident.Reading{
+					"running": value(40, incident.UnitCount), "waiting": value(12, incident.UnitCount),
+					"load_now": value(1.1, incident.UnitRatio),
+				}
+				tc.change(in.Readings)
+				want := tc.want
+				if !against {
+					want = ""
+				}
+				if got := refusal(Check(in, Defaults())); want == "" && got != "" || !strings.Contains(got, want) {
+					t.Errorf("refused for %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
 func TestGuardrailsLetPass(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

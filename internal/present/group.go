@@ -29,7 +29,7 @@ var groupPrefixes = map[string]Group{
 	"ttft_": GroupLatency, "tpot_": GroupLatency, "e2e_": GroupLatency, "queue_time_": GroupLatency,
 	"prefill_": GroupLatency, "decode_p": GroupLatency,
 	"waiting": GroupQueue, "running": GroupQueue, "deferred_": GroupQueue, "requests_held": GroupQueue,
-	"demand": GroupQueue,
+	"demand": GroupQueue, "in_flight": GroupQueue, "load_now": GroupQueue,
 	"batch_": GroupQueue, "decode_budget_": GroupQueue, "max_num_": GroupQueue, "safe_max_num_": GroupQueue,
 	"kv_": GroupCache, "prefix_": GroupCache, "preemption_": GroupCache, "tokens_per_request": GroupCache,
 	"nixl_":  GroupCache,

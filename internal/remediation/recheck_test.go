@@ -111,6 +111,12 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.live.expect("recheck")
 			b.store.ledger = errors.New("locked up")
 		}},
+		{"the load has gone since", "the load is gone: only 10% of the last minutes' average", func(b *bench) {
+			f := sick(5, addReplica())
+			f.spent = true
+			b.sight.see(f)
+			b.live.expect("recheck")
+		}},
 		{"mode dry-run since", "the pool is in mode dry-run now", func(b *bench) {
 			b.restart(inMode(llama(), incident.ModeDryRun))
 			b.live.expect("recheck")

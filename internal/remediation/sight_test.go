@@ -22,6 +22,7 @@ type finding struct {
 	cluster   incident.Cluster
 	note      string
 	sampled   time.Time
+	spent     bool // the load has gone
 }
 
 func sick(ttft float64, steps ...incident.StepRequest) finding {
@@ -37,6 +38,15 @@ func (f finding) readings() map[string]incident.Reading {
 	out := map[string]incident.Reading{"ttft": {
 		Signal: "ttft", Value: f.ttft, Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Threshold: new(1.0),
 	}}
+	if f.ttft != nil {
+		load := map[string]float64{incident.SignalRunning: 40, incident.SignalWaiting: 12, incident.SignalLoadNow: 1}
+		if f.spent {
+			load = map[string]float64{incident.SignalRunning: 4, incident.SignalWaiting: 0, incident.SignalLoadNow: .1}
+		}
+		for name, v := range load {
+			out[name] = incident.Reading{Signal: name, Value: &v, Unit: incident.NamedSignals()[name]}
+		}
+	}
 	if f.generated != nil {
 		out[incident.SignalGenerated] = incident.Reading{
 			Signal: incident.SignalGenerated, Value: f.generated, Unit: incident.UnitPerSecond,

@@ -59,6 +59,11 @@ func snapshot(t *testing.T) incident.Snapshot {
 		"a": {Signal: "a", Value: &five, Unit: incident.UnitCount, At: at},
 		"b": {Signal: "b", Value: &none, Unit: incident.UnitCount, At: at},
 	}, Cluster: incident.Cluster{Replicas: new(int64(2)), ReadyReplicas: new(int64(2))}}
+	for name, v := range map[string]float64{
+		incident.SignalRunning: 40, incident.SignalWaiting: 12, incident.SignalLoadNow: 1,
+	} {
+		ev.Readings[name] = incident.Reading{Signal: name, Value: &v, Unit: incident.NamedSignals()[name], At: at}
+	}
 	said := c.Diagnose(playbooks.Input{
 		Alerts: []incident.Alert{{Labels: map[string]string{"alertname": "X"}}}, Evidence: ev,
 	})

@@ -160,8 +160,9 @@ func (w worker) work(r incident.StepRequest, then incident.Step) *Step {
 		out.Refused = refused
 		return out
 	}
-	if n, err := live.Whole(then.To); err == nil && r.Times > 0 {
-		r.Asked = n // an estimate that differs by one is the same question
+	r = r.Limiting(then.Target.Setting)
+	if n, err := live.Whole(then.To); err == nil && (r.Times > 0 || r.Of > 0) {
+		r.Asked = n // an estimate that differs a little is the same question
 	}
 	to, open, err := w.adjust(r, *then.Worked)
 	switch {
@@ -171,11 +172,27 @@ func (w worker) work(r incident.StepRequest, then incident.Step) *Step {
 		out.Refused = err.Error()
 	case !then.To.Present:
 		out.Open = "the step was refused then before it was checked further"
+	case w.unread(r.Kind) != "":
+		out.Open = "the guardrails of now ask for " + w.unread(r.Kind) + ", which was not read then"
 	default:
 		out.To = live.Int(to)
 		out.Refused = w.refusal(then)
 	}
 	return out
+}
+
+// unread is a signal that the guardrails ask for, and that the bot of then did not know; empty where they ask for none.
+func (w worker) unread(kind incident.StepKind) string {
+	knob, ok := kind.Knob()
+	if !ok || w.settings.Policy == nil || !w.configured || w.then.Guards == nil {
+		return ""
+	}
+	for _, name := range knob.Asks() {
+		if _, read := w.then.Evidence.Readings[name]; !read {
+			return name
+		}
+	}
+	return ""
 }
 
 // adjust is the arithmetic of a step with the bounds of now. Where these are wider than those of then, the limits that

@@ -31,6 +31,16 @@ func TestAStepIsWorkedOutFromTheNumbersOfThen(t *testing.T) {
 	}{
 		"as then":                  {noChange, adds, nil, replay.Same, "3", ""},
 		"as then, with its bounds": {noChange, adds, pools(2, 8), replay.Same, "3", ""},
+		"a signal of a newer guardrail": {
+			func(s *incident.Snapshot) { delete(s.Evidence.Readings, incident.SignalLoadNow) }, adds, pools(2, 8),
+			replay.Undecided, "", "the guardrails of now ask for load_now, which was not read then",
+		},
+		"a load that had gone": {
+			func(s *incident.Snapshot) {
+				s.Evidence.Readings[incident.SignalLoadNow] = incident.Reading{Value: new(.2), Unit: incident.UnitRatio}
+			}, adds, pools(2, 8), replay.OtherPlan, "3",
+			"the load is gone: only 20% of the last minutes' average is running or queued now",
+		},
 		"tighter bounds refuse": {
 			noChange, adds, pools(1, 2), replay.OtherPlan, "", "already at the limit: 2 (the maximum is 2)",
 		},

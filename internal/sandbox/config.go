@@ -64,7 +64,7 @@ pools:
       replicas: {min: 2, max: 6}
       max_num_batched_tokens: {min: 2048, max: 16384}
       throttle:
-        {kind: envoy-gateway, namespace: llm, name: llama-70b, field: maxParallelRequests, min: 64, max: 1024,
+        {kind: envoy-gateway, namespace: llm, name: llama-70b, field: maxParallelRequests, min: 16, max: 1024,
          revert_after: 20s}
 `, dir, at.prometheus, envSlackToken, envSlackAppToken, envWebhookToken, envViewerToken, at.page, channel)
 }

@@ -150,7 +150,11 @@ func (s *story) settled() *story {
 	s.t.Helper()
 	why := incident.Reason{}
 	if step, _ := s.inc.Step(s.inc.Active.Step); step.Kind.RollsOut() {
-		why = incident.Because("3 of 3 pods are ready.")
+		pods := "2" // a restart leaves as many as there were
+		if step.Kind == incident.StepReplicas {
+			pods = step.To.Text
+		}
+		why = incident.Because(pods + " of " + pods + " pods are ready.")
 	}
 	return s.do(4*time.Minute, incident.RolledOut{Why: why, SettleUntil: s.now.Add(10 * time.Minute)}).
 		do(6*time.Minute, incident.Settled{})
