@@ -146,25 +146,36 @@ func (c apiClient) client(with app.Credentials) (*http.Client, error) {
 	if *c.caFile == "" && *c.serverName == "" && !*c.kube.use {
 		return http.DefaultClient, nil
 	}
-	tc := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: *c.serverName}
+	tc, err := trusting(*c.caFile, *c.serverName)
+	if err != nil {
+		return nil, err
+	}
 	if with.Certificate != nil {
 		tc.Certificates = []tls.Certificate{*with.Certificate}
-	}
-	if *c.caFile != "" {
-		pem, err := os.ReadFile(*c.caFile)
-		if err != nil {
-			return nil, fmt.Errorf("--ca-file: %w", err)
-		}
-		tc.RootCAs = x509.NewCertPool()
-		if !tc.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca-file: %s holds no certificate", *c.caFile)
-		}
 	}
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc}}
 	if *c.kube.use { // what may decide about a cluster goes nowhere else
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	return client, nil
+}
+
+// trusting accepts certificates of the authorities in a file, or of those that this machine trusts where it is empty.
+// They are for a name, or for the host of the URL where it is empty.
+func trusting(caFile, name string) (*tls.Config, error) {
+	tc := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: name}
+	if caFile == "" {
+		return tc, nil
+	}
+	pem, err := os.ReadFile(caFile) //nolint:gosec // the operator's own
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	tc.RootCAs = x509.NewCertPool()
+	if !tc.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca-file: %s holds no certificate", caFile)
+	}
+	return tc, nil
 }
 
 // credentials are those of the person with --kube, else the token that was made for the bot.

@@ -38,9 +38,11 @@ const (
 // supportFlags say what goes into a bundle.
 type supportFlags struct {
 	config, out, ops *string
-	logs             *[]string
-	incidents        *int
-	live             *bool
+	// caFile and serverName are for an ops listener with TLS.
+	caFile, serverName *string
+	logs               *[]string
+	incidents          *int
+	live               *bool
 }
 
 func supportBundle(t terminal) *cobra.Command {
@@ -56,6 +58,9 @@ func supportBundle(t terminal) *cobra.Command {
 		out:    fs.StringP("output", "o", "", "the `FILE` to write, such as bundle.tar.gz; it must not exist"),
 		ops: fs.String("ops", "", "the `URL` of the bot's ops listener; default: this machine, with the port of listen.ops "+
 			"in the configuration"),
+		caFile: fs.String("ca-file", "", "a `FILE` with the authority that signed the certificate of the ops listener, PEM"),
+		serverName: fs.String("tls-server-name", "",
+			"the `NAME` in that certificate, if it isn't the one in --ops, as with a port-forward"),
 		logs:      fs.StringArray("log", nil, "a log `FILE` of the bot to include, up to its last 8 MiB; repeatable"),
 		incidents: fs.Int("incidents", 20, "how many incidents to include, the newest; 0 includes none"),
 		live: fs.Bool("live", false,
@@ -82,7 +87,12 @@ func (f supportFlags) pack(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	g := gatherer{supportFlags: f, t: t, clean: cleanerFor(t, *f.config, string(raw))}
+	tc, err := trusting(*f.caFile, *f.serverName)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc}}
+	g := gatherer{supportFlags: f, t: t, client: client, clean: cleanerFor(t, *f.config, string(raw))}
 	g.add("version.txt", "version, commit, Go, store schema", []byte(versionLine()+"\n"), nil)
 	g.items = append(g.items, bundle.Item{
 		Name: "config.yaml", What: "the configuration; secrets, headers and parameters hidden", Data: g.clean.YAML(raw),
@@ -107,9 +117,11 @@ func (f supportFlags) pack(ctx context.Context, t terminal) error {
 type gatherer struct {
 	supportFlags
 
-	t     terminal
-	clean bundle.Cleaner
-	items []bundle.Item
+	t terminal
+	// client is for the listener ops.
+	client *http.Client
+	clean  bundle.Cleaner
+	items  []bundle.Item
 }
 
 // add cleans a text and adds it, or why there is none.
@@ -151,7 +163,7 @@ func (g *gatherer) status(ctx context.Context) {
 		var text []byte
 		failure := err
 		if failure == nil {
-			text, failure = fetch(ctx, base+page.path)
+			text, failure = g.fetch(ctx, base+page.path)
 		}
 		g.add(page.name, page.what, text, failure)
 	}
@@ -180,14 +192,14 @@ func (g *gatherer) opsURL() (string, error) {
 	return scheme + "://" + net.JoinHostPort(host, port), nil
 }
 
-func fetch(ctx context.Context, url string) (body []byte, err error) {
+func (g *gatherer) fetch(ctx context.Context, url string) (body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, opsTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, errors.New("--ops is not a URL")
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := g.client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("the bot doesn't respond: %w", err)
 	}

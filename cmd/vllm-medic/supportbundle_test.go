@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +238,55 @@ func TestASupportBundleReplacesNoFile(t *testing.T) {
 	said := strings.Contains(errs.String(), "exists; choose another name")
 	if err != nil || string(b) != "mine" || code != exitFail || !said {
 		t.Errorf("%v %q %d %s", err, b, code, &errs)
+	}
+}
+
+// A bot whose listener ops has TLS is read like any other once its authority is named, and not before.
+func TestASupportBundleReadsAListenerWithTLS(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "vllm_medic_store_up 1\n")
+	}))
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	writeFiles(t, dir, map[string]string{"medic.yaml": "pools: []\n", "ca.crt": string(ca), "no.crt": "none"})
+	named := slices.Clip([]string{"--ca-file", dir + "/ca.crt", "--tls-server-name"})
+	for name, tt := range map[string]struct {
+		flags []string
+		code  int
+		// metrics is part of metrics.txt, said of the list of contents or of the error.
+		metrics, said string
+	}{
+		"its authority":             {[]string{"--ca-file", dir + "/ca.crt"}, exitDone, "vllm_medic_store_up 1", ""},
+		"a name in its certificate": {append(named, "example.com"), exitDone, "vllm_medic_store_up 1", ""},
+		"another name":              {append(named, "medic"), exitDone, "", "not medic"},
+		"those of this machine":     {nil, exitDone, "", "unknown authority"},
+		"a file without a cert":     {[]string{"--ca-file", dir + "/no.crt"}, exitFail, "", "no.crt holds no certificate"},
+		"a file that doesn't exist": {[]string{"--ca-file", dir + "/none"}, exitFail, "", "--ca-file: open "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			to := filepath.Join(t.TempDir(), "bundle.tar.gz")
+			code := run(t.Context(), append([]string{
+				"support-bundle", "--config", filepath.Join(dir, "medic.yaml"), "-o", to, "--ops", srv.URL, "--incidents", "0",
+			}, tt.flags...), terminal{
+				in: strings.NewReader(""), out: &out, err: &errs,
+				getenv: func(string) (string, bool) { return "", false },
+			})
+			said := out.String() + errs.String()
+			if code != tt.code || !strings.Contains(said, tt.said) {
+				t.Fatalf("exit code %d, want %d with %q: %s", code, tt.code, tt.said, said)
+			}
+			if tt.code != exitDone {
+				return
+			}
+			if got := unpacked(t, to)["metrics.txt"]; !strings.Contains(got, tt.metrics) || (got == "") != (tt.metrics == "") {
+				t.Errorf("the metrics are %q", got)
+			}
+		})
 	}
 }

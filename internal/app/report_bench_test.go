@@ -154,7 +154,7 @@ func (s *watched) alive() int {
 // page is how many incidents the store reads at once.
 const page = 50
 
-// A report keeps a few numbers of each incident and lets the incident go: no more than a page of the store is in memory.
+// A report keeps a few numbers of each incident and lets it go: no more than a page of the store is in memory.
 func TestAReportDoesNotHoldItsIncidents(t *testing.T) {
 	const incidents = 300
 	url, p := quarter(t, incidents)

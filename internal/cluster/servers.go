@@ -19,8 +19,8 @@ type Server struct {
 	Owners []incident.WorkloadRef
 	// Unfollowed says why the owners above these are not known; nil when they are.
 	Unfollowed error
-	// Scaler is the object by which the operator above lets its pods be scaled; zero where none was seen. Unscaled says why
-	// that is not known.
+	// Scaler is the object by which the operator above lets its pods be scaled; zero where none was seen. Unscaled says
+	// why that is not known.
 	Scaler   incident.WorkloadRef
 	Unscaled error
 	// Containers are those that seem to run vLLM. Where none does, they are all of the pod's, and Guessed says so.

@@ -167,7 +167,10 @@ func (c *CommandLine) StartsVLLM() bool { return startsEngine(c.text) }
 // LooksLikeVLLM says whether the container seems to run vLLM: by its image, or by a word anywhere in its command
 // line, also in a script. It is a guess.
 func (c *CommandLine) LooksLikeVLLM() bool {
-	return ImageOfVLLM(c.from.Image) && !runsAnotherModule(c.text) || slices.ContainsFunc(c.plainWords(), func(w string) bool {
+	if ImageOfVLLM(c.from.Image) && !runsAnotherModule(c.text) {
+		return true
+	}
+	return slices.ContainsFunc(c.plainWords(), func(w string) bool {
 		return path.Base(w) == "vllm" || strings.HasPrefix(w, "vllm.entrypoints")
 	})
 }

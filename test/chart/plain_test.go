@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/test/helm"
 )
 
 var update = flag.Bool("update", false, "write deploy/kubernetes/vllm-medic.yaml anew")
@@ -36,7 +38,7 @@ var helms = regexp.MustCompile(
 func TestThePlainManifestsAreTheChart(t *testing.T) {
 	t.Parallel()
 	const path = "../../deploy/kubernetes/vllm-medic.yaml"
-	out, errs, err := helm(t, "template", "vllm-medic", folder, "--namespace", "vllm-medic",
+	out, errs, err := helm.Run(t, "template", "vllm-medic", folder, "--namespace", "vllm-medic",
 		"--set", "persistence.keep=false")
 	if err != nil {
 		t.Fatalf("helm template: %v\n%s", err, errs)

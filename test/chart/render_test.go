@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,34 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/vllm-medic/vllm-medic/test/tools"
+	"github.com/vllm-medic/vllm-medic/test/helm"
 )
 
 const folder = "../../deploy/helm/vllm-medic"
 
-// helm runs Helm without a cluster and without anything of the user's.
-func helm(t *testing.T, args ...string) (out, errs string, err error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tools.Binary(t, "helm"), args...)
-	home := t.TempDir()
-	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
-		"KUBECONFIG="+filepath.Join(home, "none"))
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
-	return stdout.String(), stderr.String(), err
-}
-
 // rendered are the objects of a release, with these values.
 func rendered(t *testing.T, namespace, values string) []unstructured.Unstructured {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	must(t, os.WriteFile(file, []byte(values), 0o600))
-	out, errs, err := helm(t, "template", "vllm-medic", folder, "--namespace", namespace, "--values", file)
-	if err != nil || errs != "" {
-		t.Fatalf("helm template: %v\n%s", err, errs)
-	}
-	return objects(t, []byte(out))
+	return objects(t, helm.Render(t, folder, namespace, values))
 }
 
 func objects(t *testing.T, text []byte) []unstructured.Unstructured {
@@ -88,7 +68,7 @@ func must(t *testing.T, err error) {
 
 func TestHelmFindsNothingToMend(t *testing.T) {
 	t.Parallel()
-	out, errs, err := helm(t, "lint", "--strict", folder)
+	out, errs, err := helm.Run(t, "lint", "--strict", folder)
 	if err != nil || strings.Contains(out, "[WARNING]") || strings.Contains(out, "[ERROR]") {
 		t.Errorf("helm lint: %v\n%s%s", err, out, errs)
 	}
@@ -133,7 +113,7 @@ config:
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "values.yaml")
 			must(t, os.WriteFile(file, []byte(tt.values), 0o600))
-			_, errs, err := helm(t, "template", "vllm-medic", folder, "--values", file)
+			_, errs, err := helm.Run(t, "template", "vllm-medic", folder, "--values", file)
 			if err == nil || !strings.Contains(errs, tt.want) {
 				t.Errorf("%v: %s\nwant %q", err, errs, tt.want)
 			}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/vllm-medic/vllm-medic/test/helm"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
@@ -136,5 +137,5 @@ func release(t *testing.T, c *kubetest.Cluster, verb, namespace, values string, 
 
 func helmAt(t *testing.T, c *kubetest.Cluster, args ...string) (out, errs string, err error) {
 	t.Helper()
-	return helm(t, append(args, fmt.Sprintf("--kubeconfig=%s", c.Kubeconfig(t, kubetest.Admin)))...)
+	return helm.Run(t, append(args, fmt.Sprintf("--kubeconfig=%s", c.Kubeconfig(t, kubetest.Admin)))...)
 }

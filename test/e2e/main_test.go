@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
@@ -29,26 +26,12 @@ var medic string
 const atOnce = 6
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "e2e-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if medic, err = program.Build(context.Background(), dir, "../../cmd/vllm-medic"); err != nil {
-		return 1, err
-	}
-	if err := errors.Join(machine.AtOnce(atOnce), machine.Reserve(machine.Fleet)); err != nil {
-		return 1, err
-	}
-	defer frail.Stop()
-	return kube.Main(m), nil
+	program.Main("../../cmd/vllm-medic", func(_, built string) (int, error) {
+		medic = built
+		if err := errors.Join(machine.AtOnce(atOnce), machine.Reserve(machine.Fleet)); err != nil {
+			return 1, err
+		}
+		defer frail.Stop()
+		return kube.Main(m), nil
+	})
 }

@@ -6,18 +6,22 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/setup"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
+	"github.com/vllm-medic/vllm-medic/test/helm"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
@@ -60,8 +64,9 @@ func TestInitProposesWhatEachPlatformHas(t *testing.T) {
 				if !has {
 					continue
 				}
-				got := propose(t, tt.prom, app.SetupOptions{Login: tt.login, Namespaces: []string{p.name}})
-				checked(t, got)
+				proposed := propose(t, tt.prom, app.SetupOptions{Login: tt.login, Namespaces: []string{p.name}})
+				got := string(setup.Write(proposed))
+				installed(t, string(setup.WriteValues(proposed)), checked(t, got, ""))
 				text := strings.ReplaceAll(got, prom, "http://127.0.0.1:9090")
 				if *update {
 					p.write(t, tt.golden, text)
@@ -78,15 +83,15 @@ func TestInitProposesWhatEachPlatformHas(t *testing.T) {
 	})
 }
 
-// propose is what init writes.
-func propose(t *testing.T, prom string, s app.SetupOptions) string {
+// propose is what init proposes.
+func propose(t *testing.T, prom string, s app.SetupOptions) setup.Proposal {
 	t.Helper()
 	p, err := app.Setup(t.Context(), options(t, prom), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.At = time.Date(2026, time.November, 23, 9, 0, 0, 0, time.UTC)
-	return string(setup.Write(p))
+	return p
 }
 
 func options(t *testing.T, prom string) app.Options {
@@ -116,14 +121,52 @@ func builtin(t *testing.T, window time.Duration) *playbooks.Catalog {
 	return out
 }
 
-// checked holds a file against what check wants, without leaving anything out.
-func checked(t *testing.T, text string) {
+// checked holds a file against what check wants, without leaving anything out; secret is what its variables hold.
+func checked(t *testing.T, text, secret string) config.Config {
 	t.Helper()
-	_, err := config.Parse("medic.yaml", []byte(text), config.Options{
-		Getenv: os.LookupEnv, Profiles: builtin(t, 0), Kubeconfig: app.CheckKubeconfig,
+	cfg, err := config.Parse("medic.yaml", []byte(text), config.Options{
+		Getenv:   func(string) (string, bool) { return secret, secret != "" },
+		Profiles: builtin(t, 0), Kubeconfig: app.CheckKubeconfig,
 	})
 	if err != nil {
 		t.Errorf("check: %v\n%s", err, text)
+	}
+	return cfg
+}
+
+// installed holds what init --helm writes against the chart: it takes the values, and the bot that it installs has the
+// pools, the Prometheus and the mode of the configuration, and no permission to write.
+func installed(t *testing.T, values string, want config.Config) {
+	t.Helper()
+	var found bool
+	for o := range strings.SplitSeq(string(helm.Render(t, "../../deploy/helm/vllm-medic", "medic", values)), "\n---\n") {
+		var object struct {
+			Kind  string
+			Data  map[string]string
+			Rules []rbacv1.PolicyRule
+		}
+		if err := yaml.Unmarshal([]byte(o), &object); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range object.Rules {
+			if slices.Contains(r.Verbs, "patch") {
+				t.Errorf("the mode is dry-run, and the chart grants %+v", r)
+			}
+		}
+		text, is := object.Data["medic.yaml"]
+		if !is {
+			continue
+		}
+		found = true
+		got := checked(t, text, "secret")
+		d := cmp.Diff(want.Pools, got.Pools)
+		if d != "" || got.Mode != want.Mode || got.Prometheus.URL != want.Prometheus.URL {
+			t.Errorf("the chart's configuration is of mode %s, Prometheus %s; pools (-init +chart):\n%s", got.Mode,
+				got.Prometheus.URL, d)
+		}
+	}
+	if !found {
+		t.Error("the chart renders no configuration")
 	}
 }
 

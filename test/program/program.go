@@ -11,6 +11,30 @@ import (
 	"slices"
 )
 
+// Main is TestMain of a package that runs a command: it builds the command's package into a folder that is removed at
+// the end, hands both to run, and exits with its code. run has to undo what it does before it returns.
+func Main(pkg string, run func(folder, program string) (code int, err error)) {
+	code, err := inFolder(pkg, run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func inFolder(pkg string, run func(folder, program string) (code int, err error)) (code int, err error) {
+	folder, err := os.MkdirTemp("", "vllm-medic-test-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	built, err := Build(context.Background(), folder, pkg)
+	if err != nil {
+		return 1, err
+	}
+	return run(folder, built)
+}
+
 // Build builds the package of a command, such as ../../cmd/vllm-medic, into the folder and returns the program's path.
 // VLLM_MEDIC_TEST_RACE=1 gives it the race detector, where the Makefile uses it. Without, it is static, as the shipped
 // one is: what Go has compiled for the image and for the linters serves here, too. The test itself needs no detector

@@ -1,9 +1,6 @@
 package scenarios
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
 	"testing"
 
@@ -33,24 +30,11 @@ var bin string
 const atOnce = 4
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	program.Main("../../cmd/vllm-medic", func(folder, _ string) (int, error) { return run(m, folder) })
 }
 
-func run(m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "scenarios-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+func run(m *testing.M, dir string) (code int, err error) {
 	bin = dir
-	if _, err := program.Build(context.Background(), dir, "../../cmd/vllm-medic"); err != nil {
-		return 1, err
-	}
 	if err := machine.AtOnce(atOnce); err != nil {
 		return 1, err
 	}
