@@ -42,6 +42,9 @@ func (e *engine) begin() bool {
 
 // blocked says that no waiting request can be admitted by the next step as long as no running one ends.
 func (e *engine) blocked() bool {
+	if e.now >= e.arriving {
+		return false
+	}
 	if len(e.waiting) == 0 || len(e.running) >= e.spec.MaxNumSeqs || len(e.running) >= e.spec.MaxNumBatchedTokens {
 		return true
 	}
@@ -51,9 +54,9 @@ func (e *engine) blocked() bool {
 // glide takes such steps until something else happens or time is up.
 func (e *engine) glide(until time.Duration) {
 	c := &e.coast
-	for c.left > 0 && e.now < until && e.now < e.patience {
+	for c.left > 0 && e.now < until && e.now < e.patience && e.now < e.arriving {
 		need := c.crossing[c.steps%blockSize]
-		if need > 0 && e.used+need > e.blocks-e.held {
+		if need > 0 && e.used+need > e.blocks-e.taken() {
 			c.left = 0
 			return
 		}

@@ -59,15 +59,24 @@ type engine struct {
 	blocks, used int
 	// held blocks belong to transfers that nobody fetches; see PodLever. No request gets them.
 	held int
+	// lent blocks are those of prompts that this prefill engine has read and no decode engine has fetched yet.
+	lent int
 	// handedOut counts the blocks that were ever given to requests.
 	handedOut int
 	prefixes  map[int]*prefix
 
 	running []*request // oldest first
 	waiting []*request // next first
-	swapped int        // waiting requests that were preempted
-	batch   []work     // of the last step, kept for its memory
-	coast   coast
+	// receiving are requests of a decode engine whose blocks are on their way, arriving is when the next of them come.
+	receiving []*request
+	arriving  time.Duration
+	role      Role
+	// transfer is how many times as long a transfer takes; 0 is 1. got is told of each request whose blocks have come.
+	transfer float64
+	got      func(*request)
+	swapped  int    // waiting requests that were preempted
+	batch    []work // of the last step, kept for its memory
+	coast    coast
 
 	tally  *tally
 	counts bool // counts aborts
@@ -81,12 +90,19 @@ type engine struct {
 type ending int
 
 const (
-	finished ending = iota
-	gaveUp          // the client went away
-	lost            // the engine did
+	finished  ending = iota
+	prefilled        // a prefill engine has read the prompt
+	gaveUp           // the client went away
+	lost             // the engine did
 )
 
-func (e *engine) inFlight() int { return len(e.running) + len(e.waiting) + e.coming }
+func (e *engine) inFlight() int { return e.here() + e.coming }
+
+// here are the requests that the engine has.
+func (e *engine) here() int { return len(e.running) + len(e.waiting) + len(e.receiving) }
+
+// taken are the blocks that no request of this engine has and none can get.
+func (e *engine) taken() int { return e.held + e.lent }
 
 // outside is what the API server adds to a first or last token now.
 func (e *engine) outside() time.Duration { return e.spec.Frontend + e.late }
@@ -95,7 +111,7 @@ func (e *engine) outside() time.Duration { return e.spec.Frontend + e.late }
 func (e *engine) filled() float64 { return float64(e.inFlight()+1) / e.share }
 
 // overfull says that more blocks are in use than there are, since some became unusable.
-func (e *engine) overfull() bool { return e.used > e.blocks-e.held }
+func (e *engine) overfull() bool { return e.used > e.blocks-e.taken() }
 
 // configure sets what the engine can do from now on. Requests keep their blocks.
 func (e *engine) configure(spec Engine) {
@@ -113,12 +129,17 @@ func (e *engine) enqueue(r *request) {
 // advance runs every step that begins before until.
 func (e *engine) advance(until time.Duration) {
 	for e.now < until {
-		if len(e.running)+len(e.waiting) == 0 {
+		if e.here() == 0 {
 			e.now = until
 			return
 		}
 		if e.fault == Wedged { // clients leave; the gauges stay as they were
 			e.now = min(until, max(e.now, e.patience))
+			e.dropImpatient()
+			continue
+		}
+		if len(e.running)+len(e.waiting) == 0 && e.now < e.arriving { // nothing to do until blocks come
+			e.now = min(until, e.arriving, max(e.now, e.patience))
 			e.dropImpatient()
 			continue
 		}
@@ -185,16 +206,21 @@ func (e *engine) token(r *request) {
 		e.keep(r)
 	}
 	r.lastToken = e.now
-	if r.generated < r.wanted {
+	if r.generated < r.wanted && e.role != Prefill {
 		return
 	}
 	reason := reasonStop
-	if r.generated >= r.maxTokens {
+	if r.generated >= r.maxTokens || e.role == Prefill { // which is asked for one token
 		reason = reasonLength
 	}
 	e.tally.finish(r, reason, e.now, e.outside())
-	e.release(r)
 	e.running = slices.DeleteFunc(e.running, func(x *request) bool { return x == r })
+	if e.role == Prefill {
+		e.lend(r)
+		e.gone(r, prefilled)
+		return
+	}
+	e.release(r)
 	e.gone(r, finished)
 }
 
@@ -222,6 +248,7 @@ func (e *engine) dropImpatient() {
 	}
 	e.running = slices.DeleteFunc(e.running, left)
 	e.waiting = slices.DeleteFunc(e.waiting, left)
+	e.receiving = slices.DeleteFunc(e.receiving, left)
 }
 
 // schedule chooses what the step computes: running requests first, then new ones while budget, slots and blocks last.
@@ -229,6 +256,7 @@ func (e *engine) schedule() (_ []work, load stepWork) {
 	if e.fault == Stalled {
 		return nil, load
 	}
+	e.received()
 	batch, budget := e.batch[:0], e.spec.MaxNumBatchedTokens
 	defer func() { e.batch = batch }()
 	take := func(r *request, tokens int) {
@@ -259,6 +287,10 @@ func (e *engine) schedule() (_ []work, load stepWork) {
 			break
 		}
 		e.waiting = e.waiting[1:]
+		if r.remote {
+			e.receive(r)
+			continue
+		}
 		e.running = append(e.running, r)
 		e.admit(r)
 		take(r, min(r.known()-r.computed, budget))
@@ -269,7 +301,7 @@ func (e *engine) schedule() (_ []work, load stepWork) {
 // fits says whether the blocks for a waiting request are free above the watermark. The last request of all gets them
 // anyway: vLLM refuses to start when not even one request fits.
 func (e *engine) fits(r *request) bool {
-	if e.used == 0 {
+	if e.used+e.lent == 0 {
 		return true
 	}
 	p, hit := e.hit(r)
@@ -277,7 +309,7 @@ func (e *engine) fits(r *request) bool {
 	if hit > 0 && p.users == 0 {
 		need += p.blocks
 	}
-	return e.used+need <= e.blocks-e.held-int(e.spec.Watermark*float64(e.blocks))
+	return e.used+need <= e.blocks-e.taken()-int(e.spec.Watermark*float64(e.blocks))
 }
 
 // admit begins or resumes a request that fits. What it finds in the cache counts the first time only, and so does its
@@ -313,7 +345,7 @@ func (e *engine) grow(r *request, tokens int) bool {
 	if need <= 0 {
 		return true
 	}
-	if e.used+need > e.blocks-e.held && len(e.running) > 1 {
+	if e.used+need > e.blocks-e.taken() && len(e.running) > 1 {
 		return false
 	}
 	r.blocks += need
@@ -338,11 +370,12 @@ func (e *engine) preemptYoungest() *request {
 // publish sets the gauges, as vLLM does after every step.
 func (e *engine) publish() {
 	t := e.tally
-	t.running, t.waiting, t.swapped = len(e.running), len(e.waiting), e.swapped
+	t.running, t.waiting, t.swapped = len(e.running), len(e.waiting)+len(e.receiving), e.swapped
+	t.deferred = len(e.receiving)
 	t.kv = e.usage()
 }
 
 // usage is the part of the cache that is in use, 0 to 1.
 func (e *engine) usage() float64 {
-	return min(1, float64(e.used+e.held)/float64(max(1, e.blocks)))
+	return min(1, float64(e.used+e.taken())/float64(max(1, e.blocks)))
 }

@@ -25,6 +25,8 @@ type family struct {
 	in []vllm.Generation
 	// label is the name of a label beside model_name and engine, when there is one.
 	label string
+	// only says which engines have it; nil is all.
+	only func(*engine) bool
 	// value fills gauges and counters without an own label, values those with one, shape histograms.
 	value  func(*engine) float64
 	values func(*engine) []labelled
@@ -75,10 +77,11 @@ func gauges() []family {
 
 // waitingByReason: the model's stall stands for KV transfers that never arrive.
 func waitingByReason(e *engine) []labelled {
-	if n := float64(e.tally.waiting); e.fault != Stalled {
-		return []labelled{{"capacity", n}, {"deferred", 0}}
+	deferred := e.tally.deferred
+	if e.fault == Stalled {
+		deferred = e.tally.waiting
 	}
-	return []labelled{{"capacity", 0}, {"deferred", float64(e.tally.waiting)}}
+	return []labelled{{"capacity", float64(e.tally.waiting - deferred)}, {"deferred", float64(deferred)}}
 }
 
 func counters() []family {
@@ -171,6 +174,11 @@ func requestShapes() []family {
 		{
 			name: "request_generation_tokens", kind: histo, help: "Number of generation tokens processed.",
 			shape: func(e *engine) *histogram { return e.tally.generatedLen },
+		},
+		{
+			name: "nixl_xfer_time_seconds", kind: histo, help: "Histogram of transfer duration for NIXL KV Cache transfers.",
+			in: []vllm.Generation{vllm.V1}, only: func(e *engine) bool { return e.role == Decode },
+			shape: func(e *engine) *histogram { return e.tally.transfers },
 		},
 	}
 }

@@ -17,6 +17,8 @@ type Pod struct {
 	IP string `json:"ip"`
 	// Args are the engine arguments of this pod; nil means those of the fleet.
 	Args []string `json:"args,omitempty"`
+	// Role is the pod's part in disaggregated serving; empty: it does both.
+	Role Role `json:"role,omitempty"`
 	// Dialect is how this pod's version spells its metrics, as in a canary or an upgrade; empty means that of the fleet.
 	Dialect Dialect `json:"dialect,omitempty"`
 }
@@ -50,9 +52,12 @@ type Fleet struct {
 	levers    Levers
 	arrivals  arrivals
 	comebacks comebacks
-	calls     uint64 // clients that came
-	args      []string
-	replicas  []*replica
+	// handoffs are requests on their way from prefill to decode engines, fetched those whose blocks have come there.
+	handoffs []handoff
+	fetched  []*request
+	calls    uint64 // clients that came
+	args     []string
+	replicas []*replica
 	// desired is how many replicas there should be; it holds when nobody else decides which pods there are.
 	desired int
 	managed bool
@@ -135,6 +140,9 @@ func (f *Fleet) next() time.Duration {
 		at = min(at, breaks)
 	}
 	at = min(at, f.nextFrontend())
+	if f.disaggregated() {
+		at = min(at, (f.now/roleStep+1)*roleStep)
+	}
 	if f.scenario.Load.Retries > 0 { // no further than clients need to come back
 		at = min(at, (f.now/minRetryAfter+1)*minRetryAfter)
 	}
@@ -153,6 +161,7 @@ func (f *Fleet) happen() {
 	if f.now == f.arrivals.since+f.scenario.FaultAfter {
 		f.settle()
 	}
+	f.handOff()
 	f.frontends()
 	for f.arrivals.next <= f.now {
 		r := f.nextCall()
@@ -174,19 +183,13 @@ func (f *Fleet) run(at time.Duration) {
 	f.now = at
 }
 
-// send passes a request through the gateway to the ready engine with the fewest for its share, the first of equals.
+// send passes a request through the gateway to an engine that reads its prompt.
 func (f *Fleet) send(r *request) (how Result, ok bool) {
-	var best *engine
-	var on *replica
-	inFlight := 0
-	for _, rep := range f.replicas {
-		for _, e := range rep.ranks {
-			inFlight += e.inFlight()
-			if rep.ready <= f.now && (best == nil || e.filled() < best.filled()) {
-				best, on = e, rep
-			}
-		}
+	role := Role("")
+	if f.disaggregated() {
+		role = Prefill
 	}
+	best, on, inFlight := f.pick(role)
 	if best == nil {
 		f.gateway.rejected++
 		return Refused, false
@@ -194,13 +197,32 @@ func (f *Fleet) send(r *request) (how Result, ok bool) {
 	if !f.gateway.admit(f.now, inFlight, !f.hurt()) {
 		return Refused, false
 	}
-	if best.spec.cpuBound() {
-		on.take(r, best, f.now)
-	} else {
-		r.queued = r.arrived
-		best.enqueue(r)
-	}
+	f.deliver(r, best, on)
 	return "", true
+}
+
+// pick is the ready engine of a role with the fewest requests for its share, the first of equals; nil for none. inFlight
+// are the requests on all engines.
+func (f *Fleet) pick(role Role) (best *engine, on *replica, inFlight int) {
+	for _, rep := range f.replicas {
+		for _, e := range rep.ranks {
+			inFlight += e.inFlight()
+			if rep.pod.Role == role && rep.ready <= f.now && (best == nil || e.filled() < best.filled()) {
+				best, on = e, rep
+			}
+		}
+	}
+	return best, on, inFlight
+}
+
+// deliver gives an engine a request, through the CPU of its API server where that counts.
+func (f *Fleet) deliver(r *request, to *engine, on *replica) {
+	if to.spec.cpuBound() {
+		on.take(r, to, f.now)
+		return
+	}
+	r.queued = r.arrived
+	to.enqueue(r)
 }
 
 // hurt says whether a change made things worse and still stands.
@@ -244,6 +266,7 @@ func (f *Fleet) settle() {
 			e.share, e.cpu = factor(wrong.Share), factor(wrong.Frontend)
 			e.fault, e.slow = cmp.Or(wrong.Fault, fault), slow*factor(wrong.Slow)
 			e.held = int(wrong.KVHeld * float64(e.blocks))
+			e.transfer = wrong.Transfer
 		}
 	}
 	f.writeTargets()

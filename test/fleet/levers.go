@@ -41,6 +41,8 @@ type PodLever struct {
 	// Frontend makes the API server take so many times as much CPU time for everything, as under a CPU limit; 0 is 1. It
 	// changes nothing where the engine's cost has no CPU time; see Cost.PerRequestCPU.
 	Frontend float64 `json:"frontend,omitempty" yaml:"frontend,omitempty"`
+	// Transfer makes it take so many times as long to fetch KV blocks, for decode pods of a disaggregated fleet; 0 is 1.
+	Transfer float64 `json:"transfer,omitempty" yaml:"transfer,omitempty"`
 }
 
 // maxFactor is how far a lever goes: beyond it nothing new is shown, and the model gets slow.
@@ -81,6 +83,8 @@ func (p PodLever) validate() error {
 		return fmt.Errorf("kv_held is %g, must be between 0 and %g", p.KVHeld, maxHeld)
 	case !(p.Frontend >= 0 && p.Frontend <= maxFactor):
 		return fmt.Errorf("frontend is %g, must be between 0 and %d", p.Frontend, maxFactor)
+	case !(p.Transfer >= 0 && p.Transfer <= 10*maxFactor): // a link that falls back from RDMA to TCP
+		return fmt.Errorf("transfer is %g, must be between 0 and %d", p.Transfer, 10*maxFactor)
 	case !(p.Share >= 0 && p.Share <= maxFactor):
 		return fmt.Errorf("share is %g, must be between 0 and %d", p.Share, maxFactor)
 	case p.Fault != NoFault && p.Fault != Stalled && p.Fault != Wedged:

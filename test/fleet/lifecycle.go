@@ -87,6 +87,8 @@ func (f *Fleet) newReplica(p Pod, args []string) *replica {
 			counts: f.opts.CountsAborts,
 		}
 		e.configure(f.spec(args))
+		e.role, e.arriving = p.Role, forever
+		e.got = func(req *request) { f.fetched = append(f.fetched, req) }
 		e.gone = func(req *request, how ending) { f.gone(r, e, req, how) }
 		r.ranks = append(r.ranks, e)
 	}
@@ -113,8 +115,8 @@ func (f *Fleet) startUp(p Pod, args []string) time.Duration {
 func (f *Fleet) drop(r *replica) {
 	for _, e := range r.ranks {
 		e.settle()
-		all := slices.Concat(e.running, e.waiting)
-		e.running, e.waiting = nil, nil
+		all := slices.Concat(e.running, e.waiting, e.receiving)
+		e.running, e.waiting, e.receiving = nil, nil, nil
 		for _, req := range all {
 			e.gone(req, lost)
 		}

@@ -78,8 +78,14 @@ type request struct {
 	// computed tokens have their KV in blocks, generated ones have been sent.
 	computed, generated, blocks int
 	// borrowed blocks are those of a prefix; they are among the blocks.
-	borrowed  int
-	from      *prefix
+	borrowed int
+	from     *prefix
+	// remote says that a prefill engine has read the prompt and its blocks are to be fetched, which they are at fetchedAt.
+	// Until then the lender keeps owed blocks.
+	remote    bool
+	fetchedAt time.Duration
+	lender    *engine
+	owed      int
 	preempted bool
 	// admitted says that scheduled is set.
 	admitted bool

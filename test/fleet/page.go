@@ -63,6 +63,7 @@ func (f *Fleet) engines(rep *replica, p page) {
 		for _, fam := range f.families[rep.dialect] {
 			m := metric{name: fam.name, help: fam.help, labels: base, child: id, born: born}
 			switch {
+			case fam.only != nil && !fam.only(e):
 			case fam.kind == histo:
 				p.histogram(m, fam.shape(e))
 			case fam.values != nil:

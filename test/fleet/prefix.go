@@ -30,7 +30,7 @@ func (e *engine) cached(id int) *prefix {
 
 // hit is how many blocks of a waiting request's prompt the cache has. vLLM computes at least one token itself.
 func (e *engine) hit(r *request) (p *prefix, blocks int) {
-	if e.spec.NoPrefixCaching || r.shared == 0 {
+	if e.spec.NoPrefixCaching || r.shared == 0 || e.role == Decode {
 		return nil, 0
 	}
 	if p = e.cached(r.prefix); p == nil {
@@ -54,7 +54,7 @@ func (e *engine) borrow(r *request, p *prefix, blocks int) {
 
 // keep makes the beginning of a prompt, computed now, usable for others.
 func (e *engine) keep(r *request) {
-	if e.spec.NoPrefixCaching || r.shared < blockSize || r.from != nil || e.cached(r.prefix) != nil {
+	if e.spec.NoPrefixCaching || e.role == Decode || r.shared < blockSize || r.from != nil || e.cached(r.prefix) != nil {
 		return
 	}
 	p := &prefix{blocks: r.shared / blockSize, users: 1}
@@ -71,7 +71,7 @@ func (e *engine) release(r *request) {
 	if p := r.from; p != nil {
 		if p.users--; p.users == 0 {
 			e.used -= p.blocks
-			p.released, p.ahead = e.handedOut, e.blocks-e.held-e.used
+			p.released, p.ahead = e.handedOut, e.blocks-e.taken()-e.used
 		}
 	}
 	r.blocks, r.borrowed, r.from = 0, 0, nil

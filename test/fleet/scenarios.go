@@ -152,6 +152,8 @@ func (s Scenario) Validate() error {
 		return errors.New("a step must last more than nothing")
 	case e.Frontend < 0 || e.PerRequestCPU < 0 || e.PerPromptTokenCPU < 0 || e.PerTokenCPU < 0:
 		return errors.New("what the frontend takes must not be negative")
+	case e.TransferLatency < 0 || e.PerTransferredToken < 0:
+		return errors.New("what a transfer takes must not be negative")
 	case e.MaxNumSeqs < 1, e.Watermark < 0 || e.Watermark >= 1:
 		return errors.New("max_num_seqs must be at least 1 and watermark in [0, 1)")
 	case e.MaxNumBatchedTokens < e.MaxNumSeqs:

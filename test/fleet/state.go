@@ -97,7 +97,7 @@ func (r *replica) state(now time.Duration) ReplicaState {
 	for _, e := range r.ranks {
 		t := e.tally
 		s.Running += len(e.running)
-		s.Waiting += len(e.waiting)
+		s.Waiting += len(e.waiting) + len(e.receiving)
 		s.KVUsage = max(s.KVUsage, e.usage())
 		s.Preemptions += t.preemptions
 		s.PromptTokens += t.prompt

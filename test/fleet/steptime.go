@@ -24,6 +24,9 @@ type Cost struct {
 	PerRequestCPU     time.Duration `json:"per_request_cpu,omitempty"`
 	PerPromptTokenCPU time.Duration `json:"per_prompt_token_cpu,omitempty"`
 	PerTokenCPU       time.Duration `json:"per_token_cpu,omitempty"`
+	// TransferLatency and PerTransferredToken are what it takes to fetch the KV blocks of a prompt from a prefill engine.
+	TransferLatency     time.Duration `json:"transfer_latency,omitempty"`
+	PerTransferredToken time.Duration `json:"per_transferred_token,omitempty"`
 }
 
 // Llama70B is an engine with a model of 70B parameters in FP8 on two H100 of 80 GB, with its cost calibrated against
@@ -34,7 +37,8 @@ func Llama70B() Engine {
 		Cost: Cost{
 			Step: 20 * time.Millisecond, PerSequence: 60 * time.Microsecond, PerPromptToken: 267 * time.Microsecond,
 			PerMillionPairs: 5 * time.Millisecond, PerThousandContext: 80 * time.Microsecond,
-			Frontend: 44 * time.Millisecond,
+			Frontend: 44 * time.Millisecond, TransferLatency: 10 * time.Millisecond,
+			PerTransferredToken: 16 * time.Microsecond,
 		},
 	}
 }
@@ -47,6 +51,7 @@ func Llama8B() Engine {
 		Cost: Cost{
 			Step: 7 * time.Millisecond, PerSequence: 30 * time.Microsecond, PerPromptToken: 30 * time.Microsecond,
 			PerMillionPairs: time.Millisecond, PerThousandContext: 65 * time.Microsecond, Frontend: 15 * time.Millisecond,
+			TransferLatency: 10 * time.Millisecond, PerTransferredToken: 7 * time.Microsecond,
 		},
 	}
 }

@@ -16,8 +16,8 @@ const (
 // tally is what one engine has written so far: exactly what is exported, no more. Its gauges are those of the last
 // step.
 type tally struct {
-	running, waiting, swapped int
-	kv                        float64
+	running, waiting, swapped, deferred int
+	kv                                  float64
 
 	preemptions, prompt, generated uint64
 	queried, hit                   uint64
@@ -27,6 +27,8 @@ type tally struct {
 
 	ttft, itl, e2e, queue, prefill, decode *histogram
 	promptLen, generatedLen                *histogram
+	// transfers are the times of KV transfers to a decode engine.
+	transfers *histogram
 }
 
 func newTally(g vllm.Generation) *tally {
@@ -37,6 +39,7 @@ func newTally(g vllm.Generation) *tally {
 		e2e: h("e2e_request_latency_seconds"), queue: h("request_queue_time_seconds"),
 		prefill: h("request_prefill_time_seconds"), decode: h("request_decode_time_seconds"),
 		promptLen: h("request_prompt_tokens"), generatedLen: h("request_generation_tokens"),
+		transfers: newHistogram(transferBounds()),
 	}
 }
 

@@ -69,6 +69,9 @@ func (f *Fleet) SetPods(pods []Pod) error {
 		if _, err := f.scenario.Engine.withArgs(p.Args); err != nil {
 			return fmt.Errorf("pod %s: %w", p.Name, err)
 		}
+		if p.Role != "" && p.Role != Prefill && p.Role != Decode {
+			return fmt.Errorf("pod %s: role %q is not one of %q", p.Name, p.Role, []Role{Prefill, Decode})
+		}
 		if err := p.Dialect.validate(f.opts.Ranks); p.Dialect != "" && err != nil {
 			return fmt.Errorf("pod %s: %w", p.Name, err)
 		}
@@ -89,7 +92,7 @@ func (f *Fleet) setPods(pods []Pod) {
 		}
 		i := slices.IndexFunc(f.replicas, func(r *replica) bool {
 			return r.pod.Name == p.Name && r.pod.IP == p.IP && slices.Equal(r.args, args) &&
-				r.dialect == cmp.Or(p.Dialect, f.opts.Dialect)
+				r.dialect == cmp.Or(p.Dialect, f.opts.Dialect) && r.pod.Role == p.Role
 		})
 		if i < 0 {
 			next = append(next, f.newReplica(p, args))
@@ -112,7 +115,12 @@ func (f *Fleet) gone(rep *replica, e *engine, r *request, how ending) {
 	if r.generated > 0 {
 		rep.answered++
 	}
+	if how != prefilled {
+		r.repay()
+	}
 	switch how {
+	case prefilled:
+		f.handoffs = append(f.handoffs, handoff{e.now, r})
 	case finished:
 		f.gateway.completed++
 		o := Outcome{
