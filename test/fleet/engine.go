@@ -53,8 +53,10 @@ type engine struct {
 	// waits for it.
 	cpu    float64
 	coming int
-	late   time.Duration
-	now    time.Duration
+	// turn is the number of the last request that the router gave it.
+	turn uint64
+	late time.Duration
+	now  time.Duration
 
 	blocks, used int
 	// held blocks belong to transfers that nobody fetches; see PodLever. No request gets them.
@@ -109,6 +111,12 @@ func (e *engine) outside() time.Duration { return e.spec.Frontend + e.late }
 
 // filled is how much of its share the engine would have with one request more.
 func (e *engine) filled() float64 { return float64(e.inFlight()+1) / e.share }
+
+// before says that the router prefers the engine to another one, which stands before it in the list.
+func (e *engine) before(other *engine, rotate bool) bool {
+	mine, others := e.filled(), other.filled()
+	return mine < others || rotate && mine == others && e.turn < other.turn
+}
 
 // overfull says that more blocks are in use than there are, since some became unusable.
 func (e *engine) overfull() bool { return e.used > e.blocks-e.taken() }

@@ -56,6 +56,7 @@ type Fleet struct {
 	handoffs []handoff
 	fetched  []*request
 	calls    uint64 // clients that came
+	turns    uint64 // requests that the router gave to engines
 	args     []string
 	replicas []*replica
 	// desired is how many replicas there should be; it holds when nobody else decides which pods there are.
@@ -201,13 +202,13 @@ func (f *Fleet) send(r *request) (how Result, ok bool) {
 	return "", true
 }
 
-// pick is the ready engine of a role with the fewest requests for its share, the first of equals; nil for none. inFlight
-// are the requests on all engines.
+// pick is the ready engine of a role with the fewest requests for its share, the first of equals unless they rotate;
+// nil for none. inFlight are the requests on all engines.
 func (f *Fleet) pick(role Role) (best *engine, on *replica, inFlight int) {
 	for _, rep := range f.replicas {
 		for _, e := range rep.ranks {
 			inFlight += e.inFlight()
-			if rep.pod.Role == role && rep.ready <= f.now && (best == nil || e.filled() < best.filled()) {
+			if rep.pod.Role == role && rep.ready <= f.now && (best == nil || e.before(best, f.opts.Rotate)) {
 				best, on = e, rep
 			}
 		}
@@ -217,6 +218,8 @@ func (f *Fleet) pick(role Role) (best *engine, on *replica, inFlight int) {
 
 // deliver gives an engine a request, through the CPU of its API server where that counts.
 func (f *Fleet) deliver(r *request, to *engine, on *replica) {
+	f.turns++
+	to.turn = f.turns
 	if to.spec.cpuBound() {
 		on.take(r, to, f.now)
 		return

@@ -78,6 +78,9 @@ type Options struct {
 	// Ranks is the number of data-parallel engines behind each replica's port, each with its own engine label; 1 when 0.
 	// V0 has only one.
 	Ranks int
+	// Rotate lets the router take turns where several engines have as few requests; else the first of them gets the
+	// next one, so that in a quiet hour the first pod does most of the work.
+	Rotate bool
 	// Args are the engine arguments of every replica, as for `vllm serve`.
 	Args []string
 	// CountsAborts counts clients that disconnect in request_success_total{finished_reason="abort"}, as vLLM's

@@ -110,7 +110,7 @@ func TestAStarvedSideFillsTheOther(t *testing.T) {
 		"too little decode": {every("decode", fleet.PodLever{KVHeld: .95}), func(p, d map[string]float64) bool {
 			return d["num_requests_waiting_by_reason/capacity"] > 20 && p["kv_cache_usage_perc"] > .4
 		}},
-		"slow transfers": {every("decode", fleet.PodLever{Transfer: 200}), func(p, d map[string]float64) bool {
+		"slow transfers": {every("decode", fleet.PodLever{Transfer: 200}), func(_, d map[string]float64) bool {
 			return d["num_requests_waiting_by_reason/deferred"] > 5 && d["num_requests_waiting_by_reason/capacity"] < 5
 		}},
 	} {
@@ -132,6 +132,26 @@ func TestAStarvedSideFillsTheOther(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestEqualsTakeTurns(t *testing.T) {
+	t.Parallel()
+	first := func(rotate bool) float64 {
+		s := usual()
+		s.Load.Rate = .01
+		p := newPool(t, s, fleet.Options{Replicas: 4, Seed: 14, Rotate: rotate})
+		p.after(4 * time.Hour)
+		all, of := 0., 0.
+		for i, r := range p.State().Replicas {
+			if all += float64(r.FirstTokens); i == 0 {
+				of = float64(r.FirstTokens)
+			}
+		}
+		return of / all
+	}
+	if alone, turns := first(false), first(true); alone < .5 || turns < .2 || turns > .3 {
+		t.Errorf("of the requests of a quiet hour the first pod of four gets %.2f, and %.2f in turns", alone, turns)
 	}
 }
 

@@ -33,6 +33,8 @@ const (
 	before = 14 * 24 * time.Hour
 	// baseLabel says on a pod what its number counts.
 	baseLabel = "play/name"
+	// roleLabel is llm-d's label on the pods of one side.
+	roleLabel = "llm-d.ai/role"
 )
 
 // workload is one Deployment of an incident.
@@ -40,24 +42,39 @@ type workload struct {
 	name, base, version string
 	replicas            int
 	args                []string
+	role                fleet.Role
 }
 
 // workloads are the Deployments that an incident begins with, the pool's own first.
 func (inc *Incident) workloads() []workload {
 	f := inc.Fleet
-	out := []workload{{modelName, "pod", inc.Version, f.Replicas, f.Args}}
+	var out []workload
+	if f.Prefill+f.Decode > 0 {
+		out = append(out, inc.half(fleet.Decode, "kv_consumer", f.Decode), inc.half(fleet.Prefill, "kv_producer", f.Prefill))
+	} else {
+		out = append(out, workload{modelName, "pod", inc.Version, f.Replicas, f.Args, ""})
+	}
 	if c := f.Canary; c != nil {
-		out = append(out, workload{modelName + "-canary", "canary", c.Version, c.Replicas, c.Args})
+		out = append(out, workload{modelName + "-canary", "canary", c.Version, c.Replicas, c.Args, ""})
 	}
 	return out
 }
 
+// half is one side of a disaggregated model, with the label and the argument that people give it.
+func (inc *Incident) half(role fleet.Role, kvRole string, replicas int) workload {
+	args := append([]string{
+		`--kv-transfer-config={"kv_connector":"NixlConnector","kv_role":"` + kvRole + `"}`,
+	}, inc.Fleet.Args...)
+	return workload{modelName + "-" + string(role), string(role), inc.Version, replicas, args, role}
+}
+
 // bases are what the names of pods in levers begin with.
-func (f Fleet) bases() []string {
-	if f.Canary != nil {
-		return []string{"pod", "canary"}
+func (inc *Incident) bases() []string {
+	var out []string
+	for _, w := range inc.workloads() {
+		out = append(out, w.base)
 	}
-	return []string{"pod"}
+	return out
 }
 
 // cluster is the Kubernetes of a play, and the fleet that runs in it.
@@ -136,7 +153,9 @@ func newCluster(inc *Incident, epoch time.Time) (*cluster, error) {
 // describe says what the fleet has to know of a pod.
 func (c *cluster) describe(p *corev1.Pod) fleet.Pod {
 	spec := p.Spec.Containers[0]
-	out := fleet.Pod{Name: p.Labels[baseLabel], Args: slices.Clone(spec.Args)}
+	out := fleet.Pod{
+		Name: p.Labels[baseLabel], Args: slices.Clone(spec.Args), Role: fleet.Role(p.Labels[roleLabel]),
+	}
 	v, err := readVersion(strings.TrimPrefix(spec.Image, image))
 	if err == nil {
 		c.versions[p.Name] = v
@@ -191,6 +210,9 @@ func (c *cluster) create() error {
 
 func (c *cluster) deployment(w workload) *appsv1.Deployment {
 	labels := map[string]string{"app": w.name, baseLabel: w.base}
+	if w.role != "" {
+		labels[roleLabel] = string(w.role)
+	}
 	n := int32(w.replicas)
 	none, one := intstr.FromInt32(0), intstr.FromInt32(1)
 	rolling := &appsv1.RollingUpdateDeployment{MaxSurge: &one, MaxUnavailable: &none}
@@ -260,12 +282,14 @@ func (c *cluster) happen(e Event) error {
 	return c.pods.Err()
 }
 
-// change changes the pool's Deployment.
+// change changes a Deployment.
 func (c *cluster) change(e Event) error {
 	if e.Scale == nil && e.Rollout == nil {
 		return nil
 	}
-	of := &metav1.ObjectMeta{Namespace: namespace, Name: modelName}
+	all := c.incident.workloads()
+	w := all[max(0, slices.IndexFunc(all, func(w workload) bool { return w.base == e.Of }))]
+	of := &metav1.ObjectMeta{Namespace: namespace, Name: w.name}
 	return kubeapi.Change(c.kube.As("kubectl"), deployments, "", of, func(d *appsv1.Deployment) error {
 		if e.Scale != nil {
 			n := int32(*e.Scale)
@@ -275,7 +299,11 @@ func (c *cluster) change(e Event) error {
 			spec := &d.Spec.Template.Spec.Containers[0]
 			spec.Image = image + cmp.Or(r.Version, strings.TrimPrefix(spec.Image, image))
 			if r.Args != nil {
-				spec.Args = slices.Concat(baseArgs(), r.Args)
+				kept := w.args[:len(w.args)-len(c.incident.Fleet.Args)] // what a role needs
+				if w.base == "canary" {
+					kept = nil
+				}
+				spec.Args = slices.Concat(baseArgs(), kept, r.Args)
 			}
 		}
 		return nil

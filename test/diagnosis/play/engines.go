@@ -51,6 +51,7 @@ func (inc *Incident) options(pods []fleet.Pod) (fleet.Options, error) {
 	}
 	return fleet.Options{
 		Model: modelName, Namespace: namespace, Dialect: dialect, Ranks: inc.Fleet.Ranks, GPUs: gpus,
-		StartUp: time.Duration(inc.Fleet.StartUp), NoSurge: inc.Fleet.NoSpareGPU, Seed: uint64(inc.Seed), Pods: pods,
+		StartUp: time.Duration(inc.Fleet.StartUp), NoSurge: inc.Fleet.NoSpareGPU, Rotate: true, Seed: uint64(inc.Seed),
+		Pods: pods,
 	}, nil
 }

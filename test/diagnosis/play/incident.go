@@ -74,6 +74,10 @@ type Fleet struct {
 	KVTokens int `yaml:"kv_tokens,omitempty"`
 	// Replicas are pods of one Deployment: pod-0, pod-1, ...
 	Replicas int `yaml:"replicas,omitempty"`
+	// Prefill and Decode are pods of two Deployments instead, which share the work: prefill-0, ..., decode-0, ... The
+	// pool's own workload is then that of the decode pods.
+	Prefill int `yaml:"prefill,omitempty"`
+	Decode  int `yaml:"decode,omitempty"`
 	// Ranks are the data-parallel engines of each pod; empty: 1.
 	Ranks int `yaml:"ranks,omitempty"`
 	// Args are further arguments of `vllm serve`.
@@ -125,6 +129,9 @@ type Event struct {
 	At strictyaml.Duration `yaml:"at"`
 	// Levers are all levers from now on: those that are not named are let go.
 	Levers *fleet.Levers `yaml:"levers,omitempty"`
+	// Of is the Deployment that Scale and Rollout change, by the name of its pods: pod, canary, prefill or decode; empty:
+	// the pool's own.
+	Of string `yaml:"of,omitempty"`
 	// Scale is the number of replicas of the Deployment.
 	Scale *int `yaml:"scale,omitempty"`
 	// Rollout changes the Deployment's pods one by one.

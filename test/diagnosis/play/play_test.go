@@ -176,6 +176,32 @@ func TestEventsHappenInTheCluster(t *testing.T) {
 	}
 }
 
+// TestRolesAreSeen: the two sides are Deployments of their own, with the label and the argument that tell them apart.
+func TestRolesAreSeen(t *testing.T) {
+	t.Parallel()
+	s := played(t, named(t, "prompts-for-one-prefill-pod"))
+	pods, err := kubeapi.All[corev1.Pod](s.kube.As("test"), podKind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := map[string]int{}
+	for _, p := range pods {
+		if strings.Contains(p.Name, "prefill") == strings.Contains(fmt.Sprint(p.Spec.Containers[0].Args), "kv_producer") {
+			roles[p.Labels[roleLabel]]++
+		}
+	}
+	if d := cmp.Diff(map[string]int{"prefill": 2, "decode": 3}, roles); d != "" {
+		t.Errorf("pods by role (-want +got):\n%s", d)
+	}
+	for query, want := range map[string]int{
+		"sum by (pod) (vllm:num_requests_waiting) > 20": 2, "vllm:nixl_xfer_time_seconds_count": 3,
+	} {
+		if got, err := s.query(t.Context(), query, askedAt.Unix()); err != nil || len(got) != want {
+			t.Errorf("%s has %d results, want %d: %v", query, len(got), want, err)
+		}
+	}
+}
+
 // TestACanaryShowsBothVersions: each pod spells its own way.
 func TestACanaryShowsBothVersions(t *testing.T) {
 	t.Parallel()

@@ -167,7 +167,15 @@ func (c *checker) version(field, text string) {
 func (c *checker) fleet() {
 	inc := c.incident
 	f := inc.Fleet
-	c.say(f.Replicas < 1 || f.Replicas > 32, "fleet.replicas", "they must be between 1 and 32")
+	if f.Prefill+f.Decode == 0 {
+		c.say(f.Replicas < 1 || f.Replicas > 32, "fleet.replicas", "they must be between 1 and 32")
+	} else {
+		c.say(min(f.Prefill, f.Decode) < 1 || max(f.Prefill, f.Decode) > 32, "fleet", "prefill and decode must both be "+
+			"between 1 and 32")
+		c.say(f.Replicas != 0, "fleet.replicas", "there are prefill and decode pods instead")
+		v, err := readVersion(inc.Version)
+		c.say(err == nil && v.before(12, 0), "version", "prefill and decode pods are played from 0.12.0 on")
+	}
 	c.say(f.Ranks < 1 || f.Ranks > 16, "fleet.ranks", "they must be between 1 and 16")
 	c.say(f.StartUp < 0, "fleet.start_up", "it must not be negative")
 	c.say(f.Parallel < 1, "fleet.parallel", "it must be at least 1")
@@ -197,6 +205,9 @@ func (c *checker) timeline() {
 				c.pod(at+".levers", name)
 			}
 		}
+		c.say(e.Of != "" && !slices.Contains(c.incident.bases(), e.Of), at+".of", "%s",
+			strictyaml.NotOneOf(e.Of, c.incident.bases()))
+		c.say(e.Of != "" && e.Scale == nil && e.Rollout == nil, at+".of", "it goes with scale or rollout")
 		c.say(e.Scale != nil && (*e.Scale < 0 || *e.Scale > 32), at+".scale", "it must be between 0 and 32")
 		if e.Rollout != nil && e.Rollout.Version != "" {
 			c.version(at+".rollout.version", e.Rollout.Version)
@@ -212,8 +223,8 @@ func (c *checker) timeline() {
 func (c *checker) pod(field, name string) {
 	pod, rank, ranked := strings.Cut(name, "/")
 	base, number, ok := cutLast(pod, "-")
-	ok = ok && slices.Contains(c.incident.Fleet.bases(), base) && isNumber(number) && (!ranked || isNumber(rank))
-	c.say(!ok, field, "%q is not a pod such as %s-0, or a rank such as %[2]s-0/1", name, c.incident.Fleet.bases()[0])
+	ok = ok && slices.Contains(c.incident.bases(), base) && isNumber(number) && (!ranked || isNumber(rank))
+	c.say(!ok, field, "%q is not a pod such as %s-0, or a rank such as %[2]s-0/1", name, c.incident.bases()[0])
 }
 
 func isNumber(s string) bool {

@@ -140,7 +140,8 @@ func (p *Player) config(inc *Incident, api *httptest.Server, folder string) (con
 	pool := map[string]any{
 		"name": modelName, "match": labels, "matchers": labels, "slo": slo,
 		"workload": map[string]string{
-			"apiVersion": "apps/v1", "kind": "Deployment", "namespace": namespace, "name": modelName, "container": container,
+			"apiVersion": "apps/v1", "kind": "Deployment", "namespace": namespace,
+			"name": inc.workloads()[0].name, "container": container,
 		},
 		"knobs": map[string]any{
 			"replicas":               map[string]int{"min": 1, "max": 32},
