@@ -25,11 +25,17 @@ const maxOwners = 10
 type UnfollowedError struct {
 	// After is the last owner that was read, or the pod.
 	After incident.WorkloadRef
-	Err   error
+	// Unread is its owner, which is there as far as is known and could not be read; zero where that is not what is in the
+	// way.
+	Unread incident.WorkloadRef
+	Err    error
 }
 
 // Error names the last owner and what is in the way.
 func (e *UnfollowedError) Error() string {
+	if !e.Unread.IsZero() {
+		return fmt.Sprintf("%s, which owns %s, can't be read: %s", e.Unread, e.After, e.Err)
+	}
 	return fmt.Sprintf("the owners above %s are not known: %s", e.After, e.Err)
 }
 
@@ -65,7 +71,10 @@ func (k *Reader) Owners(ctx context.Context, namespace, pod string) ([]incident.
 			err = fmt.Errorf("%w: there are more than %d", incident.ErrNoWorkload, maxOwners)
 		}
 		if err != nil {
-			return chain, &UnfollowedError{After: here, Err: k.ofOneKind(ctx, err, namespace, pod)}
+			if errors.Is(err, incident.ErrNoWorkload) {
+				next = incident.WorkloadRef{}
+			}
+			return chain, &UnfollowedError{After: here, Unread: next, Err: k.ofOneKind(ctx, err, namespace, pod)}
 		}
 		chain, here, refs = append(chain, next), next, above
 	}
@@ -87,7 +96,7 @@ func (k *Reader) ofOneKind(ctx context.Context, err error, namespace, pod string
 }
 
 // owner reads the owner among the references of an object, and that one's own references; the zero WorkloadRef at the
-// top.
+// top. With an error it is the owner that could not be read, if one is named.
 func (k *Reader) owner(
 	ctx context.Context,
 	of incident.WorkloadRef,
@@ -110,7 +119,7 @@ func (k *Reader) owner(
 	ref := incident.WorkloadRef{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: of.Namespace, Name: owner.Name}
 	obj, _, err := k.get(ctx, ref)
 	if err != nil {
-		return incident.WorkloadRef{}, nil, err
+		return ref, nil, err
 	}
 	if obj.GetUID() != owner.UID {
 		return incident.WorkloadRef{}, nil, fmt.Errorf(

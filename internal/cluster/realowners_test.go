@@ -85,13 +85,14 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"llm", "slashed", false, false, "[]", "a/b"},
 		{
 			"narrow", "hidden", false, false, "[]",
-			"the owners above Pod narrow/hidden are not known: the right to get replicasets.apps in namespace narrow is " +
-				"missing: grant it to the bot",
+			"ReplicaSet narrow/rs, which owns Pod narrow/hidden, can't be read: the right to get replicasets.apps in " +
+				"namespace narrow is missing: grant it to the bot",
 		},
 		{"closed", "x", false, false, "[]", "the right to get pods in namespace closed is missing"},
 		{
 			"llm", "managed-abc-1", false, false, "[ReplicaSet llm/managed-abc Deployment llm/managed]",
-			"the owners above Deployment llm/managed are not known: this cluster has no kind RayCluster in ray.io/v1",
+			"RayCluster llm/r, which owns Deployment llm/managed, can't be read: this cluster has no kind RayCluster in " +
+				"ray.io/v1",
 		},
 		{
 			"llm", "webhook-abc-1", false, false, "[ReplicaSet llm/webhook-abc Deployment llm/webhook]",

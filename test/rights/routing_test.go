@@ -27,7 +27,7 @@ import (
 )
 
 // routes lets the whole bot, with the manifests' rights, take one delivery in which some alerts lead to what it may not
-// read: a namespace of others, and the operators above its own Deployments. Each alert finds the pool that can be
+// read: a namespace of others, the operators above its own Deployments, and a Deployment of no pool. Each alert finds the pool that can be
 // known; none hides another.
 func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	t.Helper()
@@ -37,17 +37,24 @@ func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	makeDeployment(t, c, "stacked", plain, operator("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", "stacked"))
 	// There is no such kind here.
 	makeDeployment(t, c, "served", plain, operator("serving.kserve.io/v1beta1", "InferenceService", "served"))
+	makeDeployment(t, c, "stranger", plain)
 	b := startBot(t, rc)
 	b.deliver(t, "a", map[string]string{"namespace": "others", "pod": "somebody-1"})
+	b.deliver(t, "ccc", map[string]string{"namespace": "llm", "pod": "stranger-1"})
+	kubetest.Eventually(t, "the alert of a pod outside of the pools", func(ctx context.Context) error {
+		return b.told(ctx, "", "The alert leads to ReplicaSet llm/stranger-7d4, which no pool names. However, Deployment "+
+			"llm/stranger, which owns ReplicaSet llm/stranger-7d4, can't be read: the right to get deployments.apps in "+
+			"namespace llm is missing: grant it to the bot.")
+	})
 	b.deliver(t, "bb", map[string]string{"namespace": "others", "pod": "somebody-1"},
 		map[string]string{"namespace": "llm", "pod": "stacked-1"},
 		map[string]string{"namespace": "llm", "pod": "served-1"}, map[string]string{"namespace": "llm", "pod": "llama-70b-1"})
 	for pool, said := range map[string]string{
 		"": "The pool of vLLMHighTTFT could not be found: the right to get pods in namespace others is missing",
-		"stacked": "However, the owners above Deployment llm/stacked are not known: the right to get " +
+		"stacked": "However, VLLMRuntime llm/stacked, which owns Deployment llm/stacked, can't be read: the right to get " +
 			"vllmruntimes.production-stack.vllm.ai in namespace llm is missing",
-		"served": "However, the owners above Deployment llm/served are not known: this cluster has no kind " +
-			"InferenceService in serving.kserve.io/v1beta1",
+		"served": "However, InferenceService llm/served, which owns Deployment llm/served, can't be read: this cluster has " +
+			"no kind InferenceService in serving.kserve.io/v1beta1",
 		"llama-70b": "which belongs to ReplicaSet llama-70b-7d4, then Deployment llama-70b.",
 	} {
 		kubetest.Eventually(t, "the incident of pool "+pool, func(ctx context.Context) error {
