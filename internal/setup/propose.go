@@ -197,6 +197,19 @@ func prometheusOf(f Found) Guess[string] {
 	return out
 }
 
+// inCluster is the address for a bot that surely runs in a pod, where an address of this machine is the pod itself.
+func inCluster(g Guess[string]) Guess[string] {
+	if !isLocal(g.Value) {
+		return g
+	}
+	return Guess[string]{
+		Value: guessedPrometheus, Sure: g.Sure, Others: g.Others,
+		Why: g.Value + " is reachable from this machine only, and no Service of a Prometheus was found; this is where " +
+			"kube-prometheus-stack has it.",
+		Question: "Is Prometheus there?",
+	}
+}
+
 // isLocal says that an address is one of the machine itself.
 func isLocal(raw string) bool {
 	u, err := url.Parse(raw)

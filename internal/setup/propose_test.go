@@ -291,3 +291,18 @@ func TestAnswersOfAPersonAreSettings(t *testing.T) {
 		}
 	}
 }
+
+// The values are for a bot in a pod, where an address of this machine leads nowhere; a medic.yaml may be for this
+// machine.
+func TestValuesNeverHoldAnAddressOfThisMachine(t *testing.T) {
+	t.Parallel()
+	p := Proposal{Prometheus: prometheusOf(Found{Prometheus: Prometheus{Asked: true, URL: "http://127.0.0.1:9090"}})}
+	const here, there = `url: "http://127.0.0.1:9090"`, `url: "http://prometheus-operated.monitoring.svc:9090"`
+	if text := string(Write(p)); !strings.Contains(text, here) {
+		t.Errorf("medic.yaml:\n%s", text)
+	}
+	values := string(WriteValues(p))
+	if strings.Contains(values, here) || !strings.Contains(values, there) || Questions([]byte(values)) == 0 {
+		t.Errorf("values:\n%s", values)
+	}
+}

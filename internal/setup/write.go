@@ -39,6 +39,7 @@ func WriteValues(p Proposal) []byte {
 	w.line(0, "config:")
 	w.base = 2
 	w.line(0, "mode: dry-run")
+	p.Prometheus = inCluster(p.Prometheus)
 	w.rest(p)
 	return w.buf.Bytes()
 }
