@@ -87,9 +87,14 @@ func printDiagnosis(w io.Writer, inc incident.Incident) {
 	if d.Name != cause.Name {
 		say(w, "\n  last diagnosis: %s\n  (%s)\n", d.Summary, d.Name)
 	}
+	told := map[string]bool{} // two thresholds of one signal may come to the same
 	for _, c := range d.Evidence {
 		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
-		say(w, "    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
+		line := fmt.Sprintf("    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
+		if !told[line] {
+			say(w, "%s", line)
+		}
+		told[line] = true
 	}
 	printList(w, "", "Do not ", present.Nevers(d.Never))
 	printList(w, "unusual", "", d.Unusual)

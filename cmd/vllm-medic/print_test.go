@@ -262,3 +262,21 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A rule may hold a signal against two thresholds that come to the same for a pool. That is one thing to read.
+func TestTheSameConditionIsPrintedOnce(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	c := inc.Diagnosis.Evidence[0]
+	other := c
+	c.Text, other.Text, other.Seen = "written otherwise", "another value", "4711 s"
+	once := printed(inc)
+	inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence, c)
+	if got := printed(inc); got != once {
+		t.Errorf("printed twice:\n%s", got)
+	}
+	inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence, other)
+	if got := printed(inc); !strings.Contains(got, "4711 s") {
+		t.Errorf("another value is left out:\n%s", got)
+	}
+}
