@@ -27,7 +27,7 @@ const (
 
 // addresses are where things listen, and what the bot is told of them.
 type addresses struct {
-	page, kube, prometheus string
+	page, pages, kube, prometheus string
 	// authority is the PEM of the certificate that the cluster shows.
 	authority []byte
 }
@@ -35,8 +35,8 @@ type addresses struct {
 // medicYAML is the bot's configuration. What differs from production is its times: see pace.
 func medicYAML(dir string, at addresses) string {
 	return fmt.Sprintf(`# The configuration of the bot in the sandbox. In production the times are longer: the rules and
-# the bot look back five minutes instead of ten seconds. Only group_wait is longer: after ten seconds of
-# a burst, one replica may have a queue and the other one none yet, which looks like a broken replica.
+# the bot look back five minutes instead of ten seconds. Only group_wait is longer: in the first
+# seconds of a burst one replica may have a queue and the other one none yet, which looks like a broken replica.
 listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}
 store: {url: "sqlite://%[1]s/medic.db"}
 prometheus: {url: "http://%[2]s"}
@@ -46,12 +46,13 @@ slack:
   {mode: socket, channel: %[8]s, team: T0FAKE, app_id: A0FAKE, token_env: %[3]s,
    app_token_env: %[4]s, api_url: "http://%[7]s/api/"}
 access: {viewer_token_env: %[6]s}
+links: {base_url: "http://%[9]s"}
 mode: approve
 policy: {cool_down: 10s, hourly_budget: 100, daily_budget: 100}
 approvers: {default: {users: [U0ALICE, U0BOB, U0CAROL], expire: 10m}}
 playbooks: {window: 10s, max_warm_up: 1s}
 timing:
-  {group_wait: 8s, gather: 2s, refresh: 5s, watch: 2s, settle: 12s, verify_every: 2s, verify_for: 30s, hold: 8s,
+  {group_wait: 14s, gather: 2s, refresh: 5s, watch: 2s, settle: 12s, verify_every: 2s, verify_for: 30s, hold: 8s,
    rollout_poll: 500ms, retry: 500ms}
 pools:
   - name: llama-70b
@@ -66,7 +67,8 @@ pools:
       throttle:
         {kind: envoy-gateway, namespace: llm, name: llama-70b, field: maxParallelRequests, min: 16, max: 1024,
          revert_after: 20s}
-`, dir, at.prometheus, envSlackToken, envSlackAppToken, envWebhookToken, envViewerToken, at.page, channel)
+`, dir, at.prometheus, envSlackToken, envSlackAppToken, envWebhookToken, envViewerToken, at.page, channel,
+		at.pages)
 }
 
 // kubeconfigYAML is how the bot reaches the simulated cluster.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,8 @@ type monitor struct {
 	log    *slog.Logger
 	// address is where the fleet is served.
 	address string
+	// own is where it answers itself.
+	own     string
 	targets map[string]*promembed.Target
 	// lost says that it is down: it does not scrape, evaluate or answer.
 	lost atomic.Bool
@@ -59,6 +62,11 @@ func newMonitor(f *fleet.Fleet, address, rules string, log *slog.Logger, say fun
 func (m *monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.lost.Load() {
 		panic(http.ErrAbortHandler)
+	}
+	if expr := r.URL.Query().Get("g0.expr"); r.URL.Path == "/graph" {
+		// Links lead to the page of a query. There is none here, but its value now.
+		http.Redirect(w, r, "/api/v1/query?"+url.Values{"query": {expr}}.Encode(), http.StatusFound)
+		return
 	}
 	m.prom.ServeHTTP(w, r)
 }
@@ -151,10 +159,20 @@ func (m *monitor) evaluate(ctx context.Context) error {
 	for _, a := range found {
 		alerts = append(alerts, model.Alert{
 			Labels: labelSet(a.Labels), Annotations: labelSet(a.Annotations), StartsAt: a.StartsAt, EndsAt: a.EndsAt,
-			GeneratorURL: a.GeneratorURL,
+			GeneratorURL: m.linked(a.GeneratorURL),
 		})
 	}
 	return errors.Join(err, m.am.Put(alerts...)) //nolint:contextcheck // groups live as long as Alertmanager runs
+}
+
+// linked is a link to a rule's expression, at this Prometheus.
+func (m *monitor) linked(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	u.Host = m.own
+	return u.String()
 }
 
 func labelSet(in map[string]string) model.LabelSet {

@@ -49,6 +49,8 @@ func (p *page) handler(w *world) http.Handler {
 	mux.HandleFunc("GET /sandbox/state", p.state)
 	mux.HandleFunc("POST /sandbox/lever", p.lever)
 	mux.HandleFunc("POST /sandbox/next", p.next)
+	// A link to a message: all of them are on the page.
+	mux.Handle("GET /archives/", http.RedirectHandler("/", http.StatusFound))
 	mux.Handle("/", w.slack)
 	return local(mux)
 }

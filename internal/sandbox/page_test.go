@@ -28,6 +28,7 @@ func TestOnlyThisMachineAndThisPageAreAnswered(t *testing.T) {
 		{http.MethodPost, "127.0.0.1", "/sandbox/lever", "application/json", `{"name":"x"}`, http.StatusServiceUnavailable},
 		{http.MethodPost, "127.0.0.1", "/sandbox/next", "text/plain", `{}`, http.StatusUnsupportedMediaType},
 		{http.MethodGet, "127.0.0.1", "/sandbox/state", "", "", http.StatusServiceUnavailable},
+		{http.MethodGet, "127.0.0.1", "/archives/C0INCIDENTS/p1795452219651864", "", "", http.StatusFound},
 		{http.MethodGet, "127.0.0.1", "/sandbox/nothing", "", "", http.StatusNotFound},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), c.method, "http://"+c.host+c.path, strings.NewReader(c.body))

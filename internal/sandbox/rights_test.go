@@ -31,7 +31,8 @@ func TestTheBotHasTheRightsOfItsConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Parse("medic.yaml", []byte(medicYAML(t.TempDir(), addresses{page: "x", prometheus: "y"})),
+	at := addresses{page: "x", pages: "z", prometheus: "y"}
+	cfg, err := config.Parse("medic.yaml", []byte(medicYAML(t.TempDir(), at)),
 		config.Options{Profiles: builtin, Offline: true})
 	if err != nil {
 		t.Fatal(err)

@@ -61,6 +61,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	page.ready(g, t)
 	t.say("Ready after %.1f s. Open http://%s/ and follow it there, or here with the keyboard: type help.",
 		time.Since(begin).Seconds(), w.page)
+	t.say("The bot's own pages: http://%s/.", w.pages)
 	t.say("Everything is in this process, on loopback. The bot's configuration: %s/medic.yaml.", dir)
 	t.say("The rules and the bot look back and wait %d times shorter than in production: five minutes are ten seconds "+
 		"here. The fleet runs in real time.", pace)

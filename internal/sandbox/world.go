@@ -55,7 +55,9 @@ type world struct {
 	traffic float64 // times as many requests, while that lever is on
 
 	servers servers
+	viewer  viewer
 	page    string // its address
+	pages   string // the address of the bot's own pages
 	wg      sync.WaitGroup
 }
 
@@ -72,12 +74,17 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 			envViewerToken: rand.Text(),
 		},
 	}
+	w.viewer.token = w.secrets[envViewerToken]
 	var at addresses
 	for _, step := range []func() error{
 		func() error { return w.buildFleet() },
 		func() (err error) { at.kube, at.authority, err = w.buildCluster(ctx, log); return err },
 		func() (err error) { at.prometheus, err = w.buildMonitor(ctx, log); return err },
 		func() (err error) { at.page, err = w.buildSlack(ctx, listen, page); return err },
+		func() (err error) {
+			at.pages, err = w.servers.serve(ctx, "the bot's pages", loopback, w.viewer.handler(log))
+			return err
+		},
 		func() error { return w.buildBot(ctx, at, log) },
 		func() error { return w.buildAlertmanager(log) },
 	} {
@@ -85,7 +92,8 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 			return nil, errors.Join(err, w.servers.end())
 		}
 	}
-	w.page = at.page
+	w.page, w.pages = at.page, at.pages
+	w.viewer.to(w.bot.Addr("api"))
 	return w, nil
 }
 
@@ -166,12 +174,13 @@ func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, err
 	if err := w.remember(ctx); err != nil {
 		return "", err
 	}
-	return w.servers.serve(ctx, "Prometheus", loopback, w.monitor)
+	w.monitor.own, err = w.servers.serve(ctx, "Prometheus", loopback, w.monitor)
+	return w.monitor.own, err
 }
 
 func (w *world) buildSlack(ctx context.Context, listen string, page func(*world) http.Handler) (string, error) {
 	w.slack = fakeslack.New(fakeslack.Options{
-		SocketMode: true, Token: w.secrets[envSlackToken], AppToken: w.secrets[envSlackAppToken],
+		SocketMode: true, Token: w.secrets[envSlackToken], AppToken: w.secrets[envSlackAppToken], LocalLinks: true,
 	})
 	address, err := w.servers.serve(ctx, "the page", listen, page(w))
 	if err == nil {

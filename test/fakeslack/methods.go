@@ -152,8 +152,12 @@ func (s *Server) checkToken(r request, m method) *slackError {
 }
 
 func (s *Server) authTest(request) (answer, *slackError) {
+	address := "https://" + teamDomain + ".slack.com"
+	if s.opts.LocalLinks {
+		address = s.baseURL
+	}
 	out := answer{
-		"url":  "https://" + teamDomain + ".slack.com/",
+		"url":  address + "/",
 		"team": teamDomain, "team_id": TeamID,
 		"user": botName, "user_id": BotUserID, "bot_id": botID,
 		"is_enterprise_install": false,

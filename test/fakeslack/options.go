@@ -42,6 +42,8 @@ type Options struct {
 	Channels []Channel
 	// Scopes are those of the token (all that the methods need). A method outside of them answers missing_scope.
 	Scopes []string
+	// LocalLinks lets the address of the workspace be the one of SetBaseURL, so that links to messages lead nowhere else.
+	LocalLinks bool
 	// AllowedLinks are prefixes of URLs that may be live links in messages.
 	AllowedLinks []string
 	// DropMetadata makes history and replies return no metadata, as if it had not survived.

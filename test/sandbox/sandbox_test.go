@@ -6,11 +6,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -209,6 +212,48 @@ func (v viewer) clicks(selector string) {
 	}
 }
 
+// follows opens each link of the message and of the incident's page. None leads away from this machine or to nothing.
+func (v viewer) follows() {
+	v.Helper()
+	var links []string
+	if err := v.page.Eval(`[...document.querySelectorAll("#feed a[href]")].map((a) => a.href)`, &links); err != nil {
+		v.Fatal(err)
+	}
+	if len(links) < 3 {
+		v.Errorf("the message has the links %q, and none to the incident or to the runbook", links)
+	}
+	for i := 0; i < len(links); i++ {
+		if !strings.HasPrefix(links[i], "http://127.0.0.1:") {
+			v.Errorf("%s leads away from this machine", links[i])
+			continue
+		}
+		page := v.gets(links[i])
+		if !strings.Contains(links[i], "/incidents/") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`href="(http[^"]+)"`).FindAllStringSubmatch(page, -1) {
+			if to := html.UnescapeString(m[1]); !slices.Contains(links, to) {
+				links = append(links, to)
+			}
+		}
+	}
+}
+
+// gets reads a page, which is there.
+func (v viewer) gets(address string) string {
+	v.Helper()
+	resp, err := http.Get(address) //nolint:noctx // it is on this machine, and the test has a limit
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		v.Errorf("%s: %s %v", address, resp.Status, err)
+	}
+	return string(body)
+}
+
 // pictures are taken at the widths of a phone and of a small window, when they are asked for.
 func (v viewer) pictures(name string) {
 	v.Helper()
@@ -246,6 +291,7 @@ func TestTheFirstMinuteIsPlayedByClicking(t *testing.T) {
 	v.sees("what breaks", pressed)
 	v.sees("the question", title+` === "Your turn." && document.querySelector('#feed button[data-element^="approve"]')`)
 	v.pictures("asked")
+	v.follows()
 	v.clicks(`#feed button[data-element^="approve"]`)
 	v.sees("the lower limit", limit+` === "limit 129"`)
 	v.sees("that it healed", title+` === "Healed." && `+thread+`.includes("Fixed")`)

@@ -131,6 +131,13 @@
     at("log").replaceChildren(...rows);
   }
 
+  // On a phone the charts scroll away, and whoever has pressed a button wants to see what comes of it.
+  function showNow(state) {
+    const last = state.samples.at(-1);
+    at("now").textContent = last
+      ? `TTFT p95 ${seconds(last.ttft)} (target ${seconds(state.target)}) · ${last.waiting} waiting` : "";
+  }
+
   let asking = false;
   async function refresh() {
     if (asking) return;
@@ -149,12 +156,14 @@
       at("doing").textContent = state.doing;
       at("alerts").textContent = state.alerts ? `Alerts: ${state.alerts}.` : "No alert is pending or firing.";
       for (const chart of charts) draw(chart, state);
+      showNow(state);
       showLevers(state.levers);
       showLog(state.log);
     } catch (err) {
       at("title").textContent = "The sandbox has ended.";
       at("text").textContent = "";
       at("waits").textContent = "Start it again in its terminal.";
+      at("now").textContent = "";
       at("guide").classList.remove("yours");
     } finally {
       asking = false;
