@@ -27,8 +27,8 @@ import (
 )
 
 // routes lets the whole bot, with the manifests' rights, take one delivery in which some alerts lead to what it may not
-// read: a namespace of others, the operators above its own Deployments, and a Deployment of no pool. Each alert finds the pool that can be
-// known; none hides another.
+// read: a namespace of others, the operators above its own Deployments, and a Deployment of no pool. Each alert finds
+// the pool that can be known; none hides another.
 func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	t.Helper()
 	c.InstallCRD(t, kubetest.VLLMRuntimes)
