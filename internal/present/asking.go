@@ -22,11 +22,11 @@ func Asking(inc incident.Incident) string {
 	case inc.State == incident.StateClosed:
 		return Outcome(inc)
 	case inc.State == incident.StateDeciding && len(open) > 0:
-		by := otherwise(inc, " by ", "")
 		if inc.DryRun {
-			return Capital(unreal(inc)) + ": approve" + by + ": " + Change(open[0]) + "? Nothing will change."
+			return Capital(unreal(inc)) + ": would you " + Change(open[0]) + "?" + otherwise(inc, " Answer by ", ".") +
+				" Nothing will change."
 		}
-		return "Approve" + by + ": " + Change(open[0]) + "."
+		return "Approve" + otherwise(inc, " by ", "") + ": " + Change(open[0]) + "."
 	case inc.State == incident.StateDeciding, NeedsHuman(inc), FollowUp(inc):
 		return "Needs a human."
 	case inc.State.Running(), !inc.HealthySince.IsZero():

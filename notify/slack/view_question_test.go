@@ -282,8 +282,8 @@ func TestANotificationIsASentenceOfItsOwn(t *testing.T) {
 	all := stories(t)
 	for name, want := range map[string]string{
 		"04-deciding": "llama-70b: TTFT p95 7.2 s (target 2 s). Approve by 03:40 UTC: throttle 256 → 128. [inc-7kq2mz4a]",
-		"05-deciding-dry-run": "🧪 [DRY RUN] llama-70b: TTFT p95 7.2 s (target 2 s). Dry run: approve by 03:40 UTC: " +
-			"throttle 256 → 128? Nothing will change. [inc-7kq2mz4a]",
+		"05-deciding-dry-run": "🧪 [DRY RUN] llama-70b: TTFT p95 7.2 s (target 2 s). Dry run: would you throttle " +
+			"256 → 128? Answer by 03:40 UTC. Nothing will change. [inc-7kq2mz4a]",
 		"11-rollout":   "llama-70b: rolling out scale 2 → 3. No action needed. [inc-7kq2mz4a]",
 		"20-recovered": "llama-70b: recovered after scale 2 → 3. No action needed. [inc-7kq2mz4a]",
 		"26-drift":     "llama-70b: couldn't scale 2 → 3. Needs a human. [inc-7kq2mz4a]",

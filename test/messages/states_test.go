@@ -242,7 +242,7 @@ func states(t *testing.T, f found) []shown {
 		add("applying"+with, s.decide(incident.Approve, s.step(kind)))
 		add("failed"+with, s.do(time.Second, incident.WriteClaimed{}).do(time.Second, incident.Written{
 			Result: incident.ResultFailed,
-			Why:    incident.Because("Deployment llm/llama-70b: the server does not allow it: forbidden"),
+			Why:    incident.Because(step.Target.String() + ": the server does not allow it: forbidden"),
 		}))
 		s = tell(incident.ModeApprove).applied(kind)
 		add("rolling out"+with, s)
