@@ -47,6 +47,16 @@ formatted() {
 
 linted() { "$bin/golangci-lint" config verify && "$bin/golangci-lint" run ./...; }
 
+# What makes a release is in modules of its own. The others below the tree hold no code but the main function of kubectl,
+# all of which would have to be compiled for it.
+nested() {
+  local module config=$PWD/.golangci.yml failed=()
+  for module in tools/release/*/; do
+    (cd "$module" && "$bin/golangci-lint" run --config "$config" ./...) || failed+=("$module")
+  done
+  nothing "lint failed in these modules:" "${failed[*]}"
+}
+
 # In a synctest bubble Sleep is how time passes; elsewhere it is a wait by the clock.
 unslept() {
   nothing "tests that wait by the clock instead of for a condition:" \
@@ -82,5 +92,6 @@ check scripts scripts
 check sleep unslept
 check pins pinned
 check linters linted
+check modules nested
 check deadcode dead
 told

@@ -10,7 +10,9 @@ import (
 
 // allowed are the licenses, by their SPDX names, under which others' code may be linked: their terms are met by
 // shipping their texts.
-var allowed = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense", "Zlib"}
+var allowed = []string{
+	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense", "Zlib",
+}
 
 // granted are texts that only add permissions to such a license.
 var granted = []string{"GooglePatentsFile"}
@@ -23,7 +25,8 @@ var left = map[string]string{
 
 // read are files that a person has read because they hold more words than licenses, with what they say.
 var read = map[string]string{
-	"modernc.org/libc LICENSE-3RD-PARTY.md": "translated from Go (BSD-3-Clause) and musl (MIT, BSD-2-Clause, public domain)",
+	"modernc.org/libc LICENSE-3RD-PARTY.md": "translated from Go (BSD-3-Clause) and musl (MIT, BSD-2-Clause, public " +
+		"domain)",
 }
 
 // covered is how much of a license file has to be text of known licenses, in percent. The rest are names and years.
@@ -56,7 +59,8 @@ func refuse(parts []part) []error {
 			names, percent := kinds(t.content)
 			for _, n := range names {
 				if !slices.Contains(allowed, n) && !slices.Contains(granted, n) {
-					out = append(out, fmt.Errorf("%s: %s is under %s, which is not on the list of allowed licenses", p.module, t.path, n))
+					out = append(out, fmt.Errorf("%s: %s is under %s, which is not on the list of allowed licenses", p.module,
+						t.path, n))
 				}
 			}
 			if isNotice(t.path) {
@@ -64,7 +68,8 @@ func refuse(parts []part) []error {
 			}
 			licensed = licensed || len(names) > 0
 			if percent < covered && read[p.module+" "+t.path] == "" {
-				out = append(out, fmt.Errorf("%s: only %.0f%% of %s is the text of a known license; read it", p.module, percent, t.path))
+				out = append(out, fmt.Errorf("%s: only %.0f%% of %s is the text of a known license; read it", p.module, percent,
+					t.path))
 			}
 		}
 		if !licensed {

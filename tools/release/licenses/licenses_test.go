@@ -43,12 +43,14 @@ func TestOnlyAllowedLicensesAreShipped(t *testing.T) {
 		texts []text
 		want  string
 	}{
-		"an allowed one":       {[]text{{"LICENSE", mit}}, ""},
-		"none":                 {nil, "has no license"},
-		"a notice alone":       {[]text{{"NOTICE", "Made by somebody."}}, "has no license"},
-		"words of its own":     {[]text{{"LICENSE", "You may look at this on Tuesdays."}}, "only 0% of LICENSE"},
-		"one that spreads":     {[]text{{"LICENSE", known(t, "AGPL-3.0")}}, "is under AGPL-3.0"},
-		"one more in a folder": {[]text{{"LICENSE", mit}, {"sub/LICENSE", known(t, "MPL-2.0")}}, "sub/LICENSE is under MPL-2.0"},
+		"an allowed one":   {[]text{{"LICENSE", mit}}, ""},
+		"none":             {nil, "has no license"},
+		"a notice alone":   {[]text{{"NOTICE", "Made by somebody."}}, "has no license"},
+		"words of its own": {[]text{{"LICENSE", "You may look at this on Tuesdays."}}, "only 0% of LICENSE"},
+		"one that spreads": {[]text{{"LICENSE", known(t, "AGPL-3.0")}}, "is under AGPL-3.0"},
+		"one more in a folder": {
+			[]text{{"LICENSE", mit}, {"sub/LICENSE", known(t, "MPL-2.0")}}, "sub/LICENSE is under MPL-2.0",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +82,10 @@ func TestTheLicensesOfInnerFoldersCount(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "in/ner/most"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got, err := texts(part{module: "x", root: root, folders: []string{filepath.Join(root, "in/ner/most"), filepath.Join(root, "in/ner")}})
+	got, err := texts(part{
+		module: "x", root: root,
+		folders: []string{filepath.Join(root, "in/ner/most"), filepath.Join(root, "in/ner")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func run(root string, check bool) error {
 		return err
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("%s is not what is linked today (%s); write it again with make licenses", name, difference(got, want))
+		return fmt.Errorf("%s is not what is linked today (%s); write it again with make licenses", name,
+			difference(got, want))
 	}
 	return nil
 }

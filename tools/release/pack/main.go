@@ -95,7 +95,7 @@ func emptied(out string) (string, error) {
 func removeAll(folder string) error {
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			return os.Chmod(path, 0o700)
+			return os.Chmod(path, 0o700) //nolint:gosec // nobody else writes to this folder
 		}
 		return err
 	})
