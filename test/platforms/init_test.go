@@ -135,8 +135,8 @@ func checked(t *testing.T, text, secret string) config.Config {
 }
 
 // installed holds what init --helm writes against the chart: it takes the values, and the bot that it installs has the
-// pools, the Prometheus and the mode of the configuration, and no permission to write. An address of this machine, which
-// leads nowhere in a pod, is another there.
+// pools, the Prometheus and the mode of the configuration, and no permission to write. An address of this machine leads
+// nowhere in a pod, and is another there.
 func installed(t *testing.T, values string, want config.Config) {
 	t.Helper()
 	var found bool
