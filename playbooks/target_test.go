@@ -46,6 +46,7 @@ func TestOnlyThePoolsOwnTargetIsATarget(t *testing.T) {
 		readings := map[string]incident.Reading{"lat": value(7.2), "other": value(9), "use": value(0.5)}
 		got := r.ask(l.catalog.factsOf(incident.Evidence{Readings: readings}, tt.slo)).evidence()[0]
 		got.Text, got.Truth, got.Signal, got.Seen = "", "", "", ""
+		got.SeenValue, got.ThresholdValue = incident.Amount{}, incident.Amount{}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: %s", tt.rule, diff)
 		}

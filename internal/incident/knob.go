@@ -113,9 +113,9 @@ func throttleKnob() Knob {
 	}
 }
 
-// Raises says whether the step goes up.
+// Raises says whether the step goes up, also from what an absent value is taken to mean.
 func (s Step) Raises() bool {
-	from, errFrom := strconv.ParseFloat(s.From.Text, 64)
+	from, errFrom := strconv.ParseFloat(s.start().Text, 64)
 	to, errTo := strconv.ParseFloat(s.To.Text, 64)
 	return errFrom == nil && errTo == nil && to > from
 }
@@ -220,8 +220,8 @@ func Gateways() []Gateway {
 	}
 }
 
-// Limiting is the request as it is meant for a gateway's field: requests in flight say nothing about a limit on requests
-// per second, so there the factor multiplies the limit.
+// Limiting is the request as it is meant for a gateway's field: requests in flight say nothing about a limit on
+// requests per second, so there the factor multiplies the limit.
 func (r StepRequest) Limiting(field string) StepRequest {
 	if !slices.ContainsFunc(Gateways(), func(g Gateway) bool { return slices.Contains(g.InFlight, field) }) {
 		r.Of = 0

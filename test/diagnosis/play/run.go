@@ -5,8 +5,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -92,7 +90,7 @@ func (p *Player) Play(ctx context.Context, inc Incident, folder string) (_ Resul
 func (p *Player) ask(ctx context.Context, s *stage, folder string) (Result, error) {
 	inc := s.incident
 	api := httptest.NewUnstartedServer(s.kube)
-	api.Config.ErrorLog = log.New(io.Discard, "", 0) // connections that the client gives up at the end
+	api.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // connections that the client gives up at the end
 	api.StartTLS()
 	defer api.Close()
 	cfg, err := p.config(inc, api, folder)
