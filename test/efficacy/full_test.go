@@ -20,6 +20,7 @@ import (
 var (
 	seeds   = flag.Int("seeds", 20, "plays of each script under each hand")
 	scripts = flag.String("scripts", "", "names, separated by commas; all when empty")
+	only    = flag.String("hand", "", "the only hand to play under; all when empty")
 	write   = flag.Bool("write", false, "write the document and its pictures")
 	keep    = flag.String("keep", "", "a file that gets all plays as JSON")
 	from    = flag.String("from", "", "a file with plays as JSON, which are not played again")
@@ -44,6 +45,10 @@ func TestEfficacy(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+	}
+	if *only != "" {
+		t.Log("\n" + all.Steps())
+		return
 	}
 	if !*write {
 		t.Log("\n" + all.Answer() + "\n" + all.Totals() + "\n" + all.Steps() + "\n" + all.Scripts() + "\n" + all.GPUs())
@@ -81,6 +86,9 @@ func played(t *testing.T) efficacy.Results {
 		}
 	}
 	hands := efficacy.Hands()
+	if *only != "" {
+		hands = []string{*only}
+	}
 	all := make(efficacy.Results, len(chosen)**seeds*len(hands))
 	var done atomic.Int64
 	t.Run("plays", func(t *testing.T) {

@@ -39,10 +39,43 @@ func (r Results) harm() string {
 		}
 		return int(total)
 	}
-	all := sum(func(Step) bool { return true })
 	harmful := sum(func(s Step) bool { return s.Effect == Harmful })
-	return fmt.Sprintf("Of the %d changes in these %d plays, %d were harmful, and %d of those were still in place at "+
-		"the end.", all, len(plays), harmful, sum(standing))
+	were := "were"
+	if harmful == 1 {
+		were = "was"
+	}
+	return fmt.Sprintf("Of the %d changes in these %d plays, %d %s harmful; still in place at the end: %d.",
+		sum(func(Step) bool { return true }), len(plays), harmful, were, sum(standing))
+}
+
+// Harms lists the harmful changes of the bot, so that each can be played again; empty where there is none.
+func (r Results) Harms() string {
+	var b strings.Builder
+	for _, p := range append(r.of("", Instant), r.of("", Human)...) {
+		for _, s := range p.Steps {
+			if s.Effect != Harmful {
+				continue
+			}
+			end := "left standing"
+			if s.Back {
+				end = "taken back"
+			}
+			fmt.Fprintf(&b, "- `%s`, seed %d, %s: %s after %.0f minutes; ", p.Script, p.Seed, p.Hand, s.words(), s.At.Minutes())
+			fmt.Fprintf(&b, "%.1f late or lost calls in a hundred instead of %.1f; %s\n", s.Bad, s.Without, end)
+		}
+	}
+	return b.String()
+}
+
+// words are the change in words.
+func (s Step) words() string {
+	switch {
+	case s.Deleted != "":
+		return "deleted " + s.Deleted
+	case s.Args:
+		return "other engine arguments"
+	}
+	return fmt.Sprintf("%d replicas instead of %d", s.To, s.From)
 }
 
 // fewest is how many seeds an interval needs to say anything: with two, it is six times as wide as with five.
@@ -128,6 +161,9 @@ func (r Results) Steps() string {
 		undos := total(func(p Result) float64 { return float64(p.Undos) })
 		fmt.Fprintf(&b, " | %.0f | %.0f | %.0f |\n", total(count(standing)),
 			total(count(func(s Step) bool { return s.Effect == Unjudged })), undos)
+	}
+	if harms := r.Harms(); harms != "" {
+		b.WriteString("\nHarmful changes of the bot:\n\n" + harms)
 	}
 	return b.String()
 }

@@ -26,7 +26,9 @@ func some() Results {
 			}
 			if hand == Human || hand == Instant {
 				p.Fired, p.Opened, p.Asked = 2*time.Minute, 3*time.Minute, 4*time.Minute
-				p.Steps = []Step{{Effect: Helped}, {Effect: Harmful, Back: true}, {Effect: Harmful}}
+				p.Steps = []Step{{Effect: Helped}, {Effect: Harmful, Back: true}, {
+					Effect: Harmful, At: 21 * time.Minute, Deleted: "pod-2", Bad: 9.5, Without: 4,
+				}}
 				p.Incidents = []incident.Incident{{Journal: []incident.Entry{
 					{At: p.Epoch.Add(15 * time.Minute), Kind: incident.KindAsked},
 				}}}
@@ -41,7 +43,9 @@ func TestTheReportSaysWhatThePlaysShow(t *testing.T) {
 	t.Parallel()
 	r := some()
 	for name, want := range map[string]string{
-		r.Answer():  "Of the 30 changes in these 10 plays, 20 were harmful, and 10 of those were still in place at the end.",
+		r.Answer(): "Of the 30 changes in these 10 plays, 20 were harmful; still in place at the end: 10.",
+		r.Harms(): "- `surge`, seed 1, bot, person on call: deleted pod-2 after 21 minutes; " +
+			"9.5 late or lost calls in a hundred instead of 4.0; left standing\n",
 		r.Totals():  "| bot, person on call | 19.0 ± 2.0 | 0 | 300 | 2.0 | 3.0 | 4.0 | 19.0 | 5 of 5 |",
 		r.Steps():   "| bot, person on call | 3.0 | 5 | 0 | 0 | 10 | 5 | 0 | 0 |",
 		r.Scripts(): "| surge | 43.0 ± 2.0 | 35.0 ± 2.0 | 27.0 ± 2.0 | 19.0 ± 2.0 | 11.0 ± 2.0 |",
