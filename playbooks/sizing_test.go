@@ -78,7 +78,8 @@ func TestAThrottleIsSizedByWhatIsInFlight(t *testing.T) {
 				t.Fatalf("%s throttles nothing: %+v", nameOf(got.Diagnosis), got.Steps)
 			}
 			s := got.Steps[at]
-			if s.Factor != 0.7 || s.Of != tt.of || !strings.HasSuffix(s.Why, tt.why) || tt.why == "" == strings.Contains(s.Why, "Sized") {
+			if s.Factor != 0.7 || s.Of != tt.of || !strings.HasSuffix(s.Why, tt.why) ||
+				tt.why == "" == strings.Contains(s.Why, "Sized") {
 				t.Errorf("it asks for %+v", s)
 			}
 		})

@@ -185,9 +185,9 @@ func needed(now int64, req incident.StepRequest) int64 {
 // the same twice. A quarter is our starting value.
 const near = 0.25
 
-// Lowered is Times for a limit that is only lowered. Where fewer requests are in flight than the limit allows, the factor
-// multiplies those: a lower limit that is still above them would reject none. What is asked about already stays while it
-// is near that.
+// Lowered is Times for a limit that is only lowered. Where fewer requests are in flight than the limit allows, the
+// factor multiplies those: a lower limit that is still above them would reject none. What is asked about already stays
+// while it is near that.
 func Lowered(now int64, req incident.StepRequest) (int64, error) {
 	base := float64(now)
 	if req.Of > 0 {

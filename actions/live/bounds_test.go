@@ -215,7 +215,7 @@ func TestLoweredMultipliesWhatIsInFlight(t *testing.T) {
 		"without an estimate any more": {512, incident.StepRequest{Factor: 0.7, Asked: 177}, 358, ""},
 		"asked above the limit":        {200, incident.StepRequest{Factor: 0.7, Of: 253, Asked: 253}, 140, ""},
 		"a person chose less":          {512, incident.StepRequest{Factor: 0.7, Of: 210, Asked: 177, Chosen: 180}, 180, ""},
-		"a person chose more":          {512, incident.StepRequest{Factor: 0.7, Of: 253, Chosen: 100}, 0, "isn't a smaller change"},
+		"a person chose more":          {512, incident.StepRequest{Factor: 0.7, Of: 253, Chosen: 100}, 0, "isn't a smaller"},
 		"next to nothing":              {512, incident.StepRequest{Factor: 0.1, Of: 2}, 0, "not a usable value"},
 		"no throttle raises":           {512, incident.StepRequest{Factor: 1.5}, 0, "only lowers"},
 	} {

@@ -40,8 +40,8 @@ func setRef() incident.WorkloadRef {
 	return incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"}
 }
 
-// grants are what vllm-medic rbac prints for pools in this mode: pool() on its Deployment and on a StatefulSet, and those
-// whose Deployments belong to operators.
+// grants are what vllm-medic rbac prints for pools in this mode: pool() on its Deployment and on a StatefulSet, and
+// those whose Deployments belong to operators.
 func grants(t *testing.T, mode incident.Mode) []app.Grant {
 	t.Helper()
 	set, stacked, served := pool(), pool(), pool()
