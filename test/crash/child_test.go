@@ -41,6 +41,25 @@ signals:
     unit: count
     direction: higher_is_worse
     source: vLLM vllm/v1/metrics/loggers.py
+  # What the guardrails ask for. The load is there as long as there is data, so that no text depends on the moment.
+  - name: waiting
+    title: Requests waiting
+    query: sum(last_over_time(vllm:num_requests_waiting[10s]))
+    unit: count
+    direction: higher_is_worse
+    source: the same
+  - name: running
+    title: Requests running
+    query: sum(last_over_time(vllm:num_requests_running[10s]))
+    unit: count
+    direction: neutral
+    source: the same
+  - name: load_now
+    title: Load now
+    query: sum(last_over_time(vllm:num_requests_waiting[10s])) >= bool 0
+    unit: ratio
+    direction: neutral
+    source: the same
 `
 
 // played is the one playbook of the child: the steps of the built-in queue-backlog on that gauge. The built-in ones
@@ -69,7 +88,7 @@ diagnoses:
         undo: offer
 `
 
-// catalogOf is the built-in profiles with the one signal and the one playbook.
+// catalogOf is the built-in profiles with these signals and the one playbook.
 func catalogOf() (*playbooks.Catalog, error) {
 	files, err := catalog.Files()
 	if err != nil {
