@@ -90,7 +90,8 @@ func (p *Player) Play(ctx context.Context, inc Incident, folder string) (_ Resul
 func (p *Player) ask(ctx context.Context, s *stage, folder string) (Result, error) {
 	inc := s.incident
 	api := httptest.NewUnstartedServer(s.kube)
-	api.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // connections that the client gives up at the end
+	// Connections that the client gives up at the end are no news.
+	api.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	api.StartTLS()
 	defer api.Close()
 	cfg, err := p.config(inc, api, folder)
