@@ -185,13 +185,17 @@ func needed(now int64, req incident.StepRequest) int64 {
 // the same twice. A quarter is our starting value.
 const near = 0.25
 
+// reached is the part of a limit from which on it counts as reached: what is in flight is counted in the engines, and
+// some of it is on the way there or back.
+const reached = 0.9
+
 // Lowered is Times for a limit that is only lowered. Where fewer requests are in flight than the limit allows, the
 // factor multiplies those: a lower limit that is still above them would reject none. What is asked about already stays
 // while it is near that.
 func Lowered(now int64, req incident.StepRequest) (int64, error) {
 	base := float64(now)
-	if req.Of > 0 {
-		base = min(base, math.Ceil(req.Of))
+	if req.Of > 0 && req.Of < reached*base {
+		base = math.Ceil(req.Of)
 	}
 	asked, err := scaled(base, req)
 	switch {

@@ -209,6 +209,8 @@ func TestLoweredMultipliesWhatIsInFlight(t *testing.T) {
 		"not measured":                 {512, incident.StepRequest{Factor: 0.7}, 358, ""},
 		"fewer than the limit":         {512, incident.StepRequest{Factor: 0.7, Of: 253}, 177, ""},
 		"a part of one":                {512, incident.StepRequest{Factor: 0.7, Of: 99.2}, 70, ""},
+		"just about the limit":         {184, incident.StepRequest{Factor: 0.7, Of: 181}, 129, ""},
+		"just below that":              {184, incident.StepRequest{Factor: 0.7, Of: 165}, 115, ""},
 		"more than the limit":          {512, incident.StepRequest{Factor: 0.7, Of: 600}, 358, ""},
 		"near what is asked about":     {512, incident.StepRequest{Factor: 0.7, Of: 210, Asked: 177}, 177, ""},
 		"far from it":                  {512, incident.StepRequest{Factor: 0.7, Of: 150, Asked: 177}, 105, ""},

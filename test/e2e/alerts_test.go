@@ -45,7 +45,7 @@ func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
 	w.message("vLLMHighAbortRate", "2 → 3")
 	w.click("U0ALICE", "Scale")
 	w.says("Improved: ")
-	w.message("Clients time out", "184 → 129")
+	w.message("Clients time out", "Throttle 184 → ") // how far depends on what is in flight
 	w.click("U0ALICE", "Throttle")
 	w.says("Fixed: ")
 	w.scenario("healthy") // the rush is over
