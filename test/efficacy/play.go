@@ -92,8 +92,16 @@ func (st *Stage) Play(t *testing.T, s trial.Script, seed uint64, name string) Re
 	case HPA:
 		out.Course, err = trial.Watch(s, seed, trial.HPA, trial.DefaultSLO())
 	default:
+		var changes []change
 		dir := t.TempDir()
-		synctest.Test(t, func(*testing.T) { err = st.simulated(dir, s, &out) })
+		synctest.Test(t, func(*testing.T) { changes, err = st.simulated(dir, s, &out) })
+		if err != nil {
+			break
+		}
+		first := settings{Replicas: s.Replicas, Args: s.Args}
+		out.Steps, err = judge(first, changes, out.Epoch, out.Course, func(some []change) (trial.Course, error) {
+			return st.again(t, s, seed, some)
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -107,8 +115,8 @@ type player interface {
 	seen() *hand
 }
 
-// simulated is a play in a bubble.
-func (st *Stage) simulated(dir string, s trial.Script, out *Result) (err error) {
+// simulated is a play in a bubble. It returns the changes that were made.
+func (st *Stage) simulated(dir string, s trial.Script, out *Result) (_ []change, err error) {
 	var p player
 	var epoch time.Time
 	out.Course, err = trial.Watch(s, out.Seed, func(f *fleet.Fleet, s trial.Script) (_ trial.Hand, err error) {
@@ -117,7 +125,7 @@ func (st *Stage) simulated(dir string, s trial.Script, out *Result) (err error) 
 		return p, err
 	}, trial.DefaultSLO())
 	if p == nil || err != nil {
-		return err
+		return nil, err
 	}
 	since := func(at time.Time) time.Duration {
 		if at.IsZero() {
@@ -133,11 +141,7 @@ func (st *Stage) simulated(dir string, s trial.Script, out *Result) (err error) 
 		out.told(since)
 		b.client.http.CloseIdleConnections()
 	}
-	if err = errors.Join(err, h.world.close()); err != nil {
-		return err
-	}
-	out.Steps, err = judge(s, out.Seed, epoch, settings{Replicas: s.Replicas, Args: s.Args}, h.changes)
-	return err
+	return h.changes, errors.Join(err, h.world.close())
 }
 
 // player makes the hand.

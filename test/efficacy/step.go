@@ -1,11 +1,9 @@
 package efficacy
 
 import (
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
 )
 
@@ -48,21 +46,25 @@ const (
 	noticeable = 1.
 )
 
-// judge plays the script again for each change, with the changes up to it and without it, and nothing after. The fleet
-// is the same for the same seed, so what differs is the change's own.
-func judge(s trial.Script, seed uint64, epoch time.Time, first settings, changes []change) ([]Step, error) {
-	var out []Step
-	from := first
-	var arms []trial.Course
-	for n := range len(changes) + 1 {
-		c, err := trial.Watch(s, seed, func(f *fleet.Fleet, _ trial.Script) (trial.Hand, error) {
-			return &replay{fleet: f, changes: changes[:n], last: first}, nil
-		}, trial.DefaultSLO())
+// judge says of each change what it did: what came of the play with the changes up to it, compared with the same play
+// with those before it. again plays it with the changes that it gets; whole is what came of the play itself.
+func judge(
+	first settings, changes []change, epoch time.Time, whole trial.Course, again func([]change) (trial.Course, error),
+) ([]Step, error) {
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	arms := make([]trial.Course, 0, len(changes)+1)
+	for n := range changes {
+		c, err := again(changes[:n])
 		if err != nil {
 			return nil, err
 		}
 		arms = append(arms, c)
 	}
+	arms = append(arms, whole)
+	var out []Step
+	from := first
 	for n, c := range changes {
 		step := Step{
 			At: c.At.Sub(epoch), From: from.Replicas, To: c.Settings.Replicas,
@@ -118,37 +120,4 @@ func bad(minutes []trial.Minute) float64 {
 		return 0
 	}
 	return 100 * float64(wrong) / float64(calls)
-}
-
-// replay is a hand that repeats changes at their times on a fleet that is its own Deployment.
-type replay struct {
-	fleet   *fleet.Fleet
-	changes []change
-	last    settings
-}
-
-// Look implements trial.Hand.
-func (r *replay) Look(now time.Time) (int, error) {
-	done := 0
-	for ; len(r.changes) > 0 && !r.changes[0].At.After(now); r.changes = r.changes[1:] {
-		c := r.changes[0]
-		done++
-		if c.Deleted != "" {
-			if err := r.fleet.Delete(c.Deleted); err != nil && !errors.Is(err, fleet.ErrNoPod) {
-				return done, err
-			}
-		}
-		if c.Settings.Replicas != r.last.Replicas {
-			if err := r.fleet.SetReplicas(c.Settings.Replicas); err != nil {
-				return done, err
-			}
-		}
-		if !slices.Equal(c.Settings.Args, r.last.Args) {
-			if err := r.fleet.SetArgs(c.Settings.Args); err != nil {
-				return done, err
-			}
-		}
-		r.last = c.Settings
-	}
-	return done, nil
 }

@@ -1,7 +1,10 @@
 package efficacy
 
 import (
+	"log/slog"
+	"reflect"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
@@ -17,11 +20,55 @@ func judgedSteps(t *testing.T, script string, changes ...change) []Step {
 	for i := range changes {
 		changes[i].At = epoch.Add(changes[i].At.Sub(time.Time{}))
 	}
-	steps, err := judge(s, 1, epoch, settings{Replicas: 3}, changes)
+	st, err := NewStage(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(some []change) (trial.Course, error) { return st.again(t, s, 1, some) }
+	whole, err := again(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := judge(settings{Replicas: 3}, changes, epoch, whole, again)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return steps
+}
+
+// A change is judged by playing again without it, which says something only if playing again with it is the play.
+func TestPlayingAgainWithTheSameChangesIsThePlay(t *testing.T) {
+	t.Parallel()
+	st, err := NewStage(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		script, hand string
+		seed         uint64
+	}{{"many-sequences", Human, 10}, {"small-budget", Naive, 1}, {"sick-gpu", Instant, 1}} {
+		t.Run(c.script, func(t *testing.T) {
+			t.Parallel()
+			s, err := trial.Find(c.script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := Result{Script: s.Name, Hand: c.hand, Seed: c.seed}
+			var changes []change
+			dir := t.TempDir()
+			synctest.Test(t, func(*testing.T) { changes, err = st.simulated(dir, s, &out) })
+			if err != nil || len(changes) == 0 {
+				t.Fatalf("%d changes, %v, want some", len(changes), err)
+			}
+			again, err := st.again(t, s, c.seed, changes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(again.Minutes, out.Minutes) {
+				t.Errorf("with the changes %+v came\n%+v, and again\n%+v", changes, out.Minutes, again.Minutes)
+			}
+		})
+	}
 }
 
 // after is a time since the fleet's start.
