@@ -132,7 +132,7 @@ func cause(err error, c incident.RefusalCause) bool {
 
 // proposal says what a step would change, who owns that, and what speaks against it.
 func proposal(f Finding, s incident.Step) Finding {
-	f.Good, f.Text = true, fmt.Sprintf("%s: %s now, %s %s", s.Target, s.From, s.To, accepted(s))
+	f.Good, f.Text = true, fmt.Sprintf("%s: %s now, %s %s", s.Target, s.From, s.To, tried(s))
 	for _, g := range s.Guardrails {
 		switch {
 		case g.Verdict == incident.GuardRefuse:
@@ -146,10 +146,13 @@ func proposal(f Finding, s incident.Step) Finding {
 	return f
 }
 
-func accepted(s incident.Step) string {
-	switch {
+// tried says what came of trying a step's value.
+func tried(s incident.Step) string {
+	switch checked := present.Checked(s.Checked); {
+	case !s.Checked.OK && checked != "":
+		return "proposed; " + checked
 	case !s.Checked.OK:
-		return present.Checked(s.Checked)
+		return "proposed"
 	case s.Executable():
 		return "accepted as a dry run"
 	default:

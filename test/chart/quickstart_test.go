@@ -112,8 +112,14 @@ func (q *quickstart) release(line string) {
 	q.t.Helper()
 	args := replacedOne(q.here(line)[1:], "deploy/helm/vllm-medic", folder)
 	args = append(args, "--set", "config.slack.api_url="+q.slack.APIURL(), "--set", "config.prometheus.url="+q.prom)
-	if out, errs, err := helmAt(q.t, q.c, args...); err != nil {
+	out, errs, err := helmAt(q.t, q.c, args...)
+	if err != nil {
 		q.t.Fatalf("%s: %v\n%s%s", line, err, out, errs)
+	}
+	for _, more := range []string{"don't arrive unless", "VllmMedicDown"} {
+		if strings.Contains(out, more) {
+			q.t.Errorf("who follows the quickstart has more to do:\n%s", out)
+		}
 	}
 }
 

@@ -257,10 +257,10 @@ func TestCheckLiveNamesEveryMissingRight(t *testing.T) {
 				return
 			}
 			for where, want := range map[string]string{
-				"knob replicas, pool plain": "not checked by the API server\nrefused: the bot lacks permission to patch " +
-					"deployments.apps/scale",
-				"knob replicas, pool dry-run": "not checked by the API server\ncaution: the bot lacks permission to patch " +
-					"deployments.apps/scale",
+				"knob replicas, pool plain": "2 now, 3 proposed; diff not checked by the API server\nrefused: the bot lacks " +
+					"permission to patch deployments.apps/scale",
+				"knob replicas, pool dry-run": "2 now, 3 proposed; diff not checked by the API server\ncaution: the bot lacks " +
+					"permission to patch deployments.apps/scale",
 			} {
 				f := got[where]
 				if text := f.Text + "\n" +
