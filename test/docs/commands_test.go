@@ -28,6 +28,9 @@ func elsewhere() map[string]string {
 		"vllm-medic test-alert --alertmanager http://127.0.0.1:9093 --label namespace=llm " +
 			"--label model_name=llama-70b": "the quickstart's test of test/chart runs it",
 
+		"sed 's/vllm:/ray_vllm_/g' rules/vllm-alerts.yaml > vllm-alerts-ray.yaml": "a test of " +
+			"deploy/prometheus/generate runs it, and the rules' tests on what it makes",
+
 		"go test ./...":         "make test runs every package of it",
 		"make efficacy":         "it computes for an hour; the tests of test/efficacy play some of it",
 		"make efficacy SEEDS=2": "the same, for minutes",

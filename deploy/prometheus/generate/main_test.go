@@ -27,6 +27,38 @@ func TestTheRuleFilesAreThoseOfTheTemplate(t *testing.T) {
 	}
 }
 
+// rayServe is a variant that its users make themselves, as ../README.md says.
+const rayServe = "ray"
+
+// rulesOf is the file with the rules of a variant.
+func rulesOf(t *testing.T, variant string) string {
+	t.Helper()
+	folder, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if variant != rayServe {
+		return filepath.Join(folder, "rules", files()[variant])
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const made = "vllm-alerts-ray.yaml"
+	_, line, _ := strings.Cut(string(page), "\n```sh\n")
+	line, _, _ = strings.Cut(line, "\n")
+	if !strings.HasPrefix(line, "sed ") || !strings.HasSuffix(line, " > "+made) {
+		t.Fatalf("the first command of README.md is %q, want the one that makes %s", line, made)
+	}
+	file := filepath.Join(t.TempDir(), made)
+	run := exec.CommandContext(t.Context(), "sh", "-c", strings.TrimSuffix(line, made)+file)
+	run.Dir = folder
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	return file
+}
+
 // The tests in ../tests are written for today's spelling; the other variants have to pass the same ones, respelled.
 func TestEveryVariantPassesTheTestsOfTheRules(t *testing.T) {
 	t.Parallel()
@@ -34,16 +66,16 @@ func TestEveryVariantPassesTheTestsOfTheRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for variant, minimum := range map[string]int{v0: 80, underscore: 95} {
+	for variant, minimum := range map[string]int{v0: 80, underscore: 95, rayServe: 95} {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir, rules := t.TempDir(), rulesOf(t, variant)
 			args, kept := []string{"test", "rules"}, 0
 			for _, path := range sources {
 				if name := filepath.Base(path); name == "v0.yaml" || name == "vllm-medic.yaml" { // of one engine; of none
 					continue
 				}
-				text, n := respelled(t, variant, path)
+				text, n := respelled(t, variant, path, rules)
 				kept += n
 				file := filepath.Join(dir, filepath.Base(path))
 				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -63,19 +95,15 @@ func TestEveryVariantPassesTheTestsOfTheRules(t *testing.T) {
 
 const nextTest = "\n  - name: "
 
-// respelled is one file of tests as a variant needs it, and how many tests it has.
-func respelled(t *testing.T, variant, path string) (string, int) {
+// respelled is one file of tests as a variant needs it for its rules, and how many tests it has.
+func respelled(t *testing.T, variant, path, rules string) (string, int) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := filepath.Abs(filepath.Join("..", "rules"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	parts := strings.Split(strings.TrimSuffix(string(b), "\n"), nextTest)
-	header := strings.Replace(parts[0], "../rules/"+files()[current], filepath.Join(rules, files()[variant]), 1)
+	header := strings.Replace(parts[0], "../rules/"+files()[current], rules, 1)
 	if header == parts[0] {
 		t.Fatalf("%s does not test %s", path, files()[current])
 	}
@@ -96,8 +124,11 @@ func onlyV1(test string) bool {
 }
 
 func spelling(variant string) *strings.Replacer {
-	if variant == underscore {
+	switch variant {
+	case underscore:
 		return strings.NewReplacer("vllm:", "vllm_")
+	case rayServe:
+		return strings.NewReplacer("vllm:", "ray_vllm_")
 	}
 	return strings.NewReplacer(
 		`engine="0", `, "",

@@ -66,7 +66,7 @@ func newStage(inc *Incident) (*stage, error) {
 	return s, nil
 }
 
-// rules are the shipped ones for what the incident exports; there are none for Ray and NIM.
+// rules are the shipped ones for what the incident exports; none is shipped for Ray and NIM.
 func (inc *Incident) rules() string {
 	v, err := readVersion(inc.Version)
 	if err != nil || inc.NoRules {
