@@ -31,6 +31,8 @@ const (
 	// maxOps bounds each of its answers, maxLogs what is taken of the end of each log.
 	maxOps  = 16 << 20
 	maxLogs = 8 << 20
+	// standardOutput is what names it in place of a file, for a pod in which nothing can be written or copied.
+	standardOutput = "-"
 	// podToken is the service account's token in a pod.
 	podToken = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // a path
 )
@@ -55,7 +57,8 @@ func supportBundle(t terminal) *cobra.Command {
 	fs := cmd.Flags()
 	f := supportFlags{
 		config: configFlag(fs, t),
-		out:    fs.StringP("output", "o", "", "the `FILE` to write, such as bundle.tar.gz; it must not exist"),
+		out: fs.StringP("output", "o", "", "the `FILE` to write, such as bundle.tar.gz; it must not exist; - writes to "+
+			"standard output"),
 		ops: fs.String("ops", "", "the `URL` of the bot's ops listener; default: this machine, with the port of listen.ops "+
 			"in the configuration"),
 		caFile: fs.String("ca-file", "", "a `FILE` with the authority that signed the certificate of the ops listener, PEM"),
@@ -69,6 +72,9 @@ func supportBundle(t terminal) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *f.out == "" {
 			return usageError{"support-bundle: -o FILE is required, such as -o bundle.tar.gz"}
+		}
+		if *f.out == standardOutput && isTerminal(t.out) {
+			return usageError{"support-bundle: the bundle is an archive: redirect standard output, such as > bundle.tar.gz"}
 		}
 		if *f.incidents < 0 || *f.incidents > 200 {
 			return usageError{"support-bundle: --incidents is a number from 0 to 200"}
@@ -107,9 +113,12 @@ func (f supportFlags) pack(ctx context.Context, t terminal) error {
 	if err := g.write(); err != nil {
 		return err
 	}
-	say(t.out, "%s\n%s holds this, and no secret that is known or looks like one. Names of pools, models, namespaces, "+
-		"pods and people are in it. Look through it before you send it: tar -xzf %s\n", bundle.Contents(g.items), *f.out,
-		*f.out)
+	to, name, file := t.out, *f.out, *f.out
+	if file == standardOutput {
+		to, name, file = t.err, "The bundle", "FILE"
+	}
+	say(to, "%s\n%s holds this, and no secret that is known or looks like one. Names of pools, models, namespaces, "+
+		"pods and people are in it. Look through it before you send it: tar -xzf %s\n", bundle.Contents(g.items), name, file)
 	return nil
 }
 
@@ -261,6 +270,10 @@ func (g *gatherer) newest(ctx context.Context) (out []incident.Incident, err err
 
 // write makes the file. What is there already is left alone.
 func (g *gatherer) write() (err error) {
+	const folder = "vllm-medic-support"
+	if *g.out == standardOutput {
+		return bundle.Write(g.t.out, folder, g.items, time.Now())
+	}
 	f, err := os.OpenFile(*g.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists; choose another name", *g.out)
@@ -269,7 +282,7 @@ func (g *gatherer) write() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return bundle.Write(f, "vllm-medic-support", g.items, time.Now())
+	return bundle.Write(f, folder, g.items, time.Now())
 }
 
 // cleanerFor knows every secret that a configuration names, and those of this machine.
