@@ -228,7 +228,6 @@ func (c *Collector) read(
 		r.Warning = joinNotes(r.Warning, SeveralRoutes)
 		r.Optional = r.Optional && got.present // it is there and cannot be used: that is not "this pool has none"
 	}
-	r.Warning = joinNotes(r.Warning, found.dialect.mixed(p.metrics))
 	if got.present {
 		var note string
 		r.Value, r.Bound, note = bounded(got.value, edgesOf(p, found.dialect))

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -122,24 +121,6 @@ func (d Dialect) instead(base, spelled string) string {
 		return names[i]
 	}
 	return spelled
-}
-
-// mixed says which of the spelled metrics some engines of the pool export under the older name only: a rollout of a new
-// vLLM under way. They are missing in the value then.
-func (d Dialect) mixed(spelled []string) string {
-	engines := d.count(d.prefix() + "num_requests_running")
-	for _, name := range spelled {
-		base, _ := vllm.SplitSeries(name)
-		old, renamed := vllm.OlderName(strings.TrimPrefix(base, d.prefix()))
-		if !renamed || !d.has(d.prefix()+old) {
-			continue
-		}
-		if have := d.count(base); have > 0 && have < engines {
-			return fmt.Sprintf("%g of %g engines export %s, the others still %s: they are not in this value", have, engines,
-				base, d.prefix()+old)
-		}
-	}
-	return ""
 }
 
 // count is how many series a metric has, a histogram those of its count.

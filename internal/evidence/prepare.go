@@ -117,17 +117,31 @@ func (p prepared) whole() string {
 // bounds is no percentile.
 func edgesOf(p prepared, d Dialect) edges {
 	e := edges{lowest: p.signal.Floor, highest: p.signal.Ceiling}
-	var histograms []string
+	var (
+		histogram string
+		seen      edges
+		known     bool
+	)
 	for _, name := range p.metrics {
-		if base, ok := strings.CutSuffix(name, vllm.SuffixBucket); ok {
-			histograms = append(histograms, base)
+		base, is := strings.CutSuffix(name, vllm.SuffixBucket)
+		if !is {
+			continue
+		}
+		today := base
+		if canonical, ours := vllm.Canonical(base); ours {
+			today = canonical
+		}
+		if histogram != "" && today != histogram {
+			return e
+		}
+		histogram = today
+		if own, has := d.buckets[base]; has && known { // the same histogram under its older name
+			seen = edges{lowest: min(seen.lowest, own.lowest), highest: max(seen.highest, own.highest)}
+		} else if has {
+			seen, known = own, true
 		}
 	}
-	if len(histograms) != 1 {
-		return e
-	}
-	seen, ok := d.buckets[histograms[0]]
-	if !ok {
+	if !known {
 		return e
 	}
 	if e.lowest > 0 {

@@ -44,6 +44,7 @@ func rewrite(query string, d Dialect, pool scope) (parser.Expr, error) {
 		return nil, fmt.Errorf("the query gives a %s, it must give one number", parser.DocumentedType(t))
 	}
 	d.putZeros(expr)
+	named := metricsIn(expr)
 	var errs []error
 	parser.Inspect(expr, func(n parser.Node, path []parser.Node) error {
 		if vs, ok := n.(*parser.VectorSelector); ok {
@@ -51,7 +52,7 @@ func rewrite(query string, d Dialect, pool scope) (parser.Expr, error) {
 			if joinedToPool(vs, path) {
 				bounding = onOtherExporters(vs.Name, pool.matchers)
 			}
-			errs = append(errs, rewriteSelector(vs, d, pool, bounding))
+			errs = append(errs, rewriteSelector(vs, d, pool, bounding, named))
 		}
 		return nil
 	})
@@ -64,7 +65,7 @@ func rewrite(query string, d Dialect, pool scope) (parser.Expr, error) {
 			return nil
 		})
 	}
-	return expr, nil
+	return d.readBoth(expr)
 }
 
 // unboundedError is a query that would read other pools too, whatever Prometheus says.
@@ -172,8 +173,10 @@ func CheckMatchers(matchers map[string]string) error {
 }
 
 // rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant; its
-// route takes the place of all of them where the gateway is.
-func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool scope, matchers map[string]string) error {
+// route takes the place of all of them where the gateway is. named are the metrics that the query is written with.
+func rewriteSelector(
+	vs *parser.VectorSelector, d Dialect, pool scope, matchers map[string]string, named []string,
+) error {
 	name, err := metricName(vs)
 	if err != nil {
 		return err
@@ -181,7 +184,7 @@ func rewriteSelector(vs *parser.VectorSelector, d Dialect, pool scope, matchers 
 	if isGateway(name) && !pool.route.IsZero() {
 		matchers = routeMatchers(pool.route)
 	}
-	spelled := d.spell(name)
+	spelled := d.spellOneOf(name, named)
 	rename(vs, name, spelled)
 	missing := labelsMissingOn(name)
 	put := 0
