@@ -99,6 +99,51 @@ func troublesOfLoad() []trouble {
 			needs: []string{"ttft_p95", "prefill_p95", "queue_time_p95", "waiting_per_engine", "preemption_rate"},
 		},
 		{
+			diagnosis: "slower-at-equal-load", alert: "vLLMHighTPOT",
+			readings: with(map[string]float64{
+				"tpot_p95": 0.3, "tpot_p50": 0.2, "tpot_mean_usual": 0.06, "tpot_mean_fastest": 0.1, "tpot_mean_lately": 0.1,
+				"tpot_mean": 0.11, "waiting_per_engine_mean": 0,
+			}),
+			not: []map[string]float64{
+				{"tpot_p95": 0.04, "tpot_p50": 0.03},
+				{"tpot_mean_usual": 0.09},
+				{"tpot_mean_fastest": 0.06},
+				{"tpot_mean_lately": 0.06},
+				{"waiting_per_engine_mean": 3},
+				{"preemption_rate": 1},
+				{"prompt_len_p95": 3000, "prompt_len_usual": 1500},
+				{"spec_acceptance": 0.5, "spec_acceptance_usual": 0.7},
+			},
+			needs: []string{"tpot_mean_fastest", "tpot_mean_lately", "preemption_rate"},
+		},
+		{
+			// A full engine is slower at the same throughput, but not three times as slow.
+			diagnosis: "slower-at-equal-load", alert: "vLLMQueueBacklog",
+			readings: with(map[string]float64{
+				"tpot_p95": 0.3, "tpot_p50": 0.2, "ttft_p95": 9, "tpot_mean_usual": 0.03, "tpot_mean_fastest": 0.1,
+				"tpot_mean_lately": 0.1, "tpot_mean": 0.11, "waiting": 40, "waiting_mean": 40, "waiting_lately": 40,
+				"waiting_per_engine": 20, "waiting_per_engine_mean": 20, "queue_time_p95": 8,
+			}),
+			not: []map[string]float64{{"tpot_mean_usual": 0.06}},
+		},
+		{
+			diagnosis: "frontend-bound", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{
+				"ttft_p95": 6, "ttft_p95_lately": 6, "ttft_mean": 3, "ttft_rest": 2.8, "e2e_rest": 2.7,
+				"queue_time_mean": 0.1, "prefill_mean": 0.1, "waiting_per_engine": 0, "waiting_per_engine_mean": 0,
+			}),
+			not: []map[string]float64{
+				{"ttft_p95": 0.4},
+				{"ttft_p95_lately": 0.4},
+				{"ttft_rest": 1.4},
+				{"ttft_rest": 0.2, "ttft_mean": 0.3},
+				{"e2e_rest": 0.1},
+				{"waiting_per_engine": 9},
+				{"waiting_per_engine_mean": 9},
+			},
+			needs: []string{"ttft_p95", "ttft_mean", "waiting_per_engine"},
+		},
+		{
 			diagnosis: "prefill-interference", alert: "vLLMHighTPOT",
 			readings: with(map[string]float64{"tpot_p95": 0.3, "tpot_p50": 0.03}),
 			not: []map[string]float64{

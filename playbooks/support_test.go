@@ -26,6 +26,7 @@ func features() []string {
 	return []string{
 		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate",
 		"nixl_expired_rate", "waiting_deferred",
+		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "ttft_p95_lately", "tpot_p95_lately",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth",
 	}
 }

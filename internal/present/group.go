@@ -37,7 +37,7 @@ var groupPrefixes = map[string]Group{
 	"abort_": GroupErrors, "error_": GroupErrors, "unfinished_": GroupErrors, "gateway_": GroupErrors,
 	"http_": GroupErrors, "rejected_": GroupErrors,
 	"gpu_": GroupGPU, "rss_": GroupGPU,
-	"engine": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods, "youngest_": GroupPods,
+	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods, "youngest_": GroupPods,
 	"stalled_": GroupPods, "dead_": GroupPods,
 }
 

@@ -71,7 +71,7 @@ func TestEveryQueryIsPromQLForTheVectorOfOneSeries(t *testing.T) {
 // carry their namespace.
 func readFrom() []string {
 	return []string{
-		"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "DCGM_FI_DEV_",
+		"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "process_cpu_seconds_total", "DCGM_FI_DEV_",
 		"namespace_httproute:gateway_cancels",
 	}
 }

@@ -84,11 +84,12 @@ func scenes() []scene {
 // name that these servers have for it: one signal for most metrics, more where labels, pods or ranks decide the value.
 func perMetric() []string {
 	return []string{
-		"abort_ratio", "decode_p95", "e2e_p95", "engine_age", "engine_resets", "engines", "error_ratio", "finished_rate",
+		"abort_ratio", "decode_p95", "e2e_p95", "e2e_rest", "engine_age", "engine_resets", "engines", "error_ratio", "finished_rate",
 		"generation_len_p95", "generation_tokens_rate", "http_5xx_ratio", "kv_capacity", "kv_usage", "kv_usage_max",
-		"nixl_expired_rate", "nixl_failed_rate", "nixl_xfer_p90", "preemption_rate", "prefill_p95", "prefix_hit_rate",
+		"nixl_expired_rate", "nixl_failed_rate", "nixl_xfer_p90", "preemption_rate", "prefill_p95",
+		"prefix_hit_rate",
 		"prompt_len_p95", "prompt_tokens_rate", "queue_time_p95", "rejected_rate", "rss_growth", "running",
-		"spec_acceptance", "tokens_per_request", "tpot_mean_worst_pod", "tpot_p95", "ttft_p95", "unfinished_ratio", "up",
+		"spec_acceptance", "tokens_per_request", "tpot_mean_worst_pod", "tpot_p95", "ttft_p95", "ttft_rest", "unfinished_ratio", "up",
 		"waiting", "waiting_capacity", "waiting_deferred", "waiting_per_engine", "waiting_second_pod", "waiting_worst_pod",
 	}
 }
