@@ -8,6 +8,7 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -98,22 +99,120 @@ func TestKindsThatExistToBeScaledAreScaledUnderTheirOwner(t *testing.T) {
 	})
 }
 
-func TestARefusedChildIsToldWhichScalerItsOwnerHas(t *testing.T) {
+func TestARefusedChildIsToldWhichScalerItsPodsHave(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	owner := b.owner()
+	const graph, component = "nvidia.com/dynamo-graph-deployment-name", "nvidia.com/dynamo-component"
+	worker := map[string]string{"app": model, graph: "qwen", component: "worker"}
+	leader := map[string]string{
+		"leaderworkerset.sigs.k8s.io/name": model, "leaderworkerset.sigs.k8s.io/worker-index": "0",
+		"disaggregatedset.x-k8s.io/name": "qwen", "disaggregatedset.x-k8s.io/role": "decode",
+	}
+	for name, tt := range map[string]struct {
+		groups bool
+		// scalers are the scalers' selectors by their names; pods are what the workload runs.
+		scalers map[string]string
+		pods    []map[string]string
+		named   string
+	}{
+		"that of its component, of several in a graph": {
+			scalers: map[string]string{
+				"qwen-frontend": graph + "=qwen," + component + "=Frontend",
+				"qwen-worker":   graph + "=qwen," + component + "=worker",
+				"gemma-worker":  graph + "=gemma," + component + "=worker",
+			},
+			pods: []map[string]string{worker}, named: "DynamoGraphDeploymentScalingAdapter qwen-worker",
+		},
+		"none of another component": {
+			scalers: map[string]string{"qwen-frontend": graph + "=qwen," + component + "=Frontend"},
+			pods:    []map[string]string{worker},
+		},
+		"none that scales some of its pods only": {
+			scalers: map[string]string{"qwen-worker": graph + "=qwen," + component + "=worker"},
+			pods:    []map[string]string{worker, {"app": model, graph: "qwen", component: "Frontend"}},
+		},
+		"none of two": {
+			scalers: map[string]string{
+				"qwen-a": graph + "=qwen," + component + "=worker", "qwen-b": graph + "=qwen," + component + "=worker",
+			},
+			pods: []map[string]string{worker},
+		},
+		"none that has not said what it scales": {
+			scalers: map[string]string{"qwen-worker": ""}, pods: []map[string]string{worker},
+		},
+		"none without a pod": {scalers: map[string]string{"qwen-worker": graph + "=qwen," + component + "=worker"}},
+		"that of its role": {
+			groups: true,
+			scalers: map[string]string{
+				"qwen-decode": "disaggregatedset.x-k8s.io/name=qwen,disaggregatedset.x-k8s.io/role=decode," +
+					"leaderworkerset.sigs.k8s.io/worker-index=0",
+				"qwen-prefill": "disaggregatedset.x-k8s.io/name=qwen,disaggregatedset.x-k8s.io/role=prefill," +
+					"leaderworkerset.sigs.k8s.io/worker-index=0",
+			},
+			pods: []map[string]string{leader}, named: "DisaggregatedSetRoleScaler qwen-decode",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			owner := b.owner()
+			b.scaledChild(owner, tt.groups)
+			for i, labels := range tt.pods {
+				b.readyPod(fmt.Sprintf("%s-%d", model, i), labels)
+			}
+			b.refusedFor(addOne, "belongs to ConfigMap owner") // its right to list scalers is missing, which takes nothing away
+			kind, crd, in := "DynamoGraphDeploymentScalingAdapter", kubetest.GraphScaleAdapter, adapters
+			if tt.groups {
+				kind, crd, in = "DisaggregatedSetRoleScaler", kubetest.RoleScalers, scalers
+			}
+			b.c.InstallCRD(t, crd)
+			for name, selector := range tt.scalers {
+				b.scaler(kind, in, name, selector, owner)
+			}
+			b.c.Grant(t, kubetest.Bot, b.ns, rbacv1.PolicyRule{
+				APIGroups: []string{in.Group}, Resources: []string{in.Resource}, Verbs: []string{"list"},
+			}, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})
+			if tt.named != "" {
+				b.refusedFor(addOne, "let the pool's workload be "+tt.named+",")
+				return
+			}
+			s, err := b.bot.Propose(t.Context(), b.pool, addOne)
+			if why := refusals(s); err != nil || !strings.Contains(why, "belongs to ConfigMap owner") ||
+				strings.Contains(why, "workload be") {
+				t.Errorf("%v: %s", err, why)
+			}
+		})
+	}
+}
+
+// scaledChild makes a workload that something owns, by Deployment or in groups of pods.
+func (b *bench) scaledChild(owner map[string]any, groupsOfPods bool) {
+	b.t.Helper()
+	if !groupsOfPods {
+		o := deployment(0, nil, served())
+		o["spec"].(map[string]any)["paused"] = true // its pods are the test's
+		ownedBy([]any{owner})(o)
+		o["spec"].(map[string]any)["replicas"] = int64(2)
+		b.create(deployments, o)
+		return
+	}
 	b.custom(kubetest.LeaderWorkerSets, groups, "LeaderWorkerSet", map[string]any{"replicas": int64(2)},
 		ownedBy([]any{owner}))
-	b.refusedFor(addOne, "belongs to ConfigMap owner") // its right to list scalers is missing, which takes nothing away
-	b.c.InstallCRD(t, kubetest.RoleScalers)
-	o := object("disaggregatedset.x-k8s.io/v1", "DisaggregatedSetRoleScaler", map[string]any{"replicas": int64(2)})
+	b.patch(groups, `{"status": {"replicas": 2, "hpaPodSelector": "leaderworkerset.sigs.k8s.io/name=`+model+
+		`,leaderworkerset.sigs.k8s.io/worker-index=0"}}`, "status")
+}
+
+// scaler makes an object that is made to be scaled, as its operator does: with what it selects in its status.
+func (b *bench) scaler(kind string, in schema.GroupVersionResource, name, selector string, owner map[string]any) {
+	b.t.Helper()
+	o := object(in.GroupVersion().String(), kind, map[string]any{"replicas": int64(2)})
 	ownedBy([]any{owner})(o)
-	b.create(scalers, o)
-	b.c.Grant(t, kubetest.Bot, b.ns, rbacv1.PolicyRule{
-		APIGroups: []string{scalers.Group},
-		Resources: []string{scalers.Resource}, Verbs: []string{"list"},
-	})
-	b.refusedFor(addOne, "DisaggregatedSetRoleScaler llama-70b")
+	o["metadata"].(map[string]any)["name"] = name
+	made := b.create(in, o)
+	made.Object["status"] = map[string]any{"replicas": int64(2), "selector": selector}
+	if _, err := b.c.Dynamic(b.t).Resource(in).Namespace(b.ns).UpdateStatus(b.t.Context(), made,
+		metav1.UpdateOptions{}); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func TestAMinimumThatIsNotReachedIsNotRaisedAgain(t *testing.T) {

@@ -67,7 +67,10 @@ func OperatorFields(apiVersion, kind string) Operator {
 	case "ray.io/RayService":
 		return Operator{Replicas: "spec.serveConfigV2", Args: "engine_kwargs in spec.serveConfigV2"}
 	case "nvidia.com/DynamoGraphDeployment":
-		return Operator{Replicas: "replicas in spec.services", Args: "extraPodSpec.mainContainer.args in spec.services"}
+		return Operator{
+			Replicas: "replicas in spec.services (spec.components in v1beta1)",
+			Args:     "extraPodSpec.mainContainer.args in spec.services",
+		}
 	case "nvidia.com/DynamoComponentDeployment":
 		return Operator{
 			Replicas: "spec.replicas of the service's DynamoGraphDeploymentScalingAdapter, or replicas in spec.services of " +

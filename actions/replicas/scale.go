@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
@@ -37,33 +36,54 @@ func newPlainScale(
 	s := &plainScale{c: c, pool: pool, workload: w}
 	if owner, _ := cluster.OwnerAmong(w.object.GetOwnerReferences()); owner != nil && at.Name == "" &&
 		!cluster.IsMadeToBeScaled(w.object) {
-		s.instead = scalerBeside(ctx, c, w.object, owner.UID)
+		s.instead = scalerBeside(ctx, c, w)
 	}
 	return s
 }
 
-// scalerBeside names an object of the same owner, and of the same role where both have one, that is made to be
-// scaled. It only makes a refusal more useful, so what cannot be read is left out.
-func scalerBeside(ctx context.Context, c *kube.Reader, o *unstructured.Unstructured, owner types.UID) string {
-	const role = "disaggregatedset.x-k8s.io/role"
+// scalerBeside names the object that is made to be scaled in place of a workload: the one whose scale selects all of
+// its pods. Dynamo has one for each component of a graph, and a DisaggregatedSet one for each role, all with the same
+// owner. It only makes a refusal more useful, so what cannot be read is left out, and so are several that fit.
+func scalerBeside(ctx context.Context, c *kube.Reader, w workload) string {
+	pods := podsOf(ctx, c, w)
+	if len(pods) == 0 {
+		return ""
+	}
+	var fit []string
 	for _, k := range cluster.MadeToBeScaled() {
 		r, found, err := c.Kind(ctx, k.GroupVersion().String(), k.Kind)
 		if err != nil || !found {
 			continue
 		}
-		all, err := c.List(ctx, r, o.GetNamespace())
+		all, err := c.List(ctx, r, w.ref.Namespace)
 		if err != nil {
 			continue
 		}
 		for i := range all {
-			above, _ := cluster.OwnerAmong(all[i].GetOwnerReferences())
-			one := all[i].GetLabels()[role]
-			if above != nil && above.UID == owner && (one == "" || o.GetLabels()[role] == "" || one == o.GetLabels()[role]) {
-				return k.Kind + " " + all[i].GetName()
+			if !slices.ContainsFunc(pods, func(pod unstructured.Unstructured) bool {
+				return !cluster.ScalesPodWith(&all[i], pod.GetLabels())
+			}) {
+				fit = append(fit, k.Kind+" "+all[i].GetName())
 			}
 		}
 	}
-	return ""
+	if len(fit) != 1 {
+		return ""
+	}
+	return fit[0]
+}
+
+// podsOf are the pods that a workload's scale selects; none when they cannot be read.
+func podsOf(ctx context.Context, c *kube.Reader, w workload) []unstructured.Unstructured {
+	selector := cluster.Text(w.scale, "status", "selector")
+	if selector == "" {
+		return nil
+	}
+	pods, err := c.Select(ctx, podResource, w.ref.Namespace, selector)
+	if err != nil {
+		return nil
+	}
+	return pods
 }
 
 func (s *plainScale) Live() live.Field {

@@ -89,11 +89,17 @@ func (k *Reader) ofKind(
 	return all.Items, nil
 }
 
+// ScalesPodWith says whether the scale of an object that is made to be scaled selects a pod with these labels. Its
+// operator says in the status which pods those are; until then it is none.
+func ScalesPodWith(o *unstructured.Unstructured, podLabels map[string]string) bool {
+	selector, err := labels.Parse(Text(o, "status", "selector"))
+	return err == nil && !selector.Empty() && selector.Matches(labels.Set(podLabels))
+}
+
 // scales says whether an object belongs to an owner of the pod and its scale selects the pod.
 func scales(o *unstructured.Unstructured, pod Server) bool {
 	above, _ := OwnerAmong(o.GetOwnerReferences())
-	selector, err := labels.Parse(Text(o, "status", "selector"))
-	return above != nil && err == nil && !selector.Empty() && selector.Matches(labels.Set(pod.Labels)) &&
+	return above != nil && ScalesPodWith(o, pod.Labels) &&
 		slices.ContainsFunc(pod.Owners, func(owner incident.WorkloadRef) bool {
 			return owner.Kind == above.Kind && owner.Name == above.Name && Group(owner.APIVersion) == Group(above.APIVersion)
 		})
