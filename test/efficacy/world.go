@@ -141,7 +141,12 @@ func (w *world) buildCluster(s trial.Script) (err error) {
 	if err != nil {
 		return err
 	}
-	w.grant()
+	// What the chart's role for the person on call has.
+	w.kube.Grant(onCall, "",
+		rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{"vllm-medic.io"}, Resources: []string{"incidents"}},
+		rbacv1.PolicyRule{
+			Verbs: []string{"update"}, APIGroups: []string{"vllm-medic.io"}, Resources: []string{"incidents/decision"},
+		})
 	admin := w.kube.As("kubectl")
 	if err := w.kube.MakeNamespace(namespace); err != nil {
 		return err
@@ -174,23 +179,15 @@ func (w *world) buildCluster(s trial.Script) (err error) {
 	return w.pods.Err()
 }
 
-// grant gives the bot what it needs here, and the person on call what the chart gives them.
-func (w *world) grant() {
-	rule := func(verb, group string, resources ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{group}, Resources: resources}
+// grant gives the bot what vllm-medic rbac prints for its configuration.
+func (w *world) grant(opts app.Options) error {
+	grants, err := app.Grants(context.Background(), opts, app.Account{Namespace: botUser, Name: botUser}, false)
+	for _, g := range grants {
+		for _, rule := range g.Rules {
+			w.kube.Grant(botUser, g.Namespace, rule.PolicyRule)
+		}
 	}
-	w.kube.Grant(botUser, "",
-		rule("create", "authentication.k8s.io", "tokenreviews"),
-		rule("create", "authorization.k8s.io", "subjectaccessreviews"))
-	w.kube.Grant(botUser, namespace,
-		rule("get", "", "pods", "pods/log"), rule("list", "", "pods", "events"),
-		rule("get", "apps", "deployments", "replicasets", "deployments/scale"),
-		rule("list", "apps", "replicasets", "controllerrevisions"),
-		rule("list", "autoscaling", "horizontalpodautoscalers"),
-		rule("patch", "apps", "deployments", "deployments/scale"))
-	w.kube.Grant(botUser, "default", rule("list", "", "events"))
-	w.kube.Grant(onCall, "", rule("get", "vllm-medic.io", "incidents"),
-		rule("update", "vllm-medic.io", "incidents/decision"))
+	return err
 }
 
 func (w *world) buildMonitor(rules []byte) (err error) {
@@ -218,7 +215,7 @@ current-context: play
 	if err != nil {
 		return err
 	}
-	w.bot, err = app.New(context.Background(), app.Options{
+	opts := app.Options{
 		Config: cfg, Catalog: cat, Logger: log,
 		Store: func(s app.Store) app.Store { return noted{s, &w.commits} },
 		Transport: func(service string, _ http.RoundTripper) http.RoundTripper {
@@ -233,7 +230,11 @@ current-context: play
 			}
 			return newWire(), nil // nobody scrapes the bot
 		},
-	})
+	}
+	if err := w.grant(opts); err != nil {
+		return err
+	}
+	w.bot, err = app.New(context.Background(), opts)
 	return err
 }
 
