@@ -304,9 +304,9 @@ func joinNotes(groups ...[]string) string {
 	return strings.Join(slices.Concat(groups...), " ")
 }
 
-// thresholds copies the readings and puts in what each is measured against: what the chosen rule says in the bad
-// direction, else the recovery rules, else the pool's target, else what the chosen rule says in the other direction.
-// Neutral signals have none.
+// thresholds copies the readings and puts in what each is measured against: the pool's target, which counts whatever
+// number a rule compares with; else what the chosen rule says in the bad direction, else the recovery rules, else what
+// the chosen rule says in the other direction. Neutral signals have none.
 func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) map[string]incident.Reading {
 	out := maps.Clone(in.Evidence.Readings)
 	found := map[string]threshold{}
@@ -315,16 +315,16 @@ func (c *Catalog) thresholds(in Input, f facts, chosen *verdict, rec recovery) m
 			found[name] = t
 		}
 	}
+	for name, target := range c.targets {
+		if v, ok := f["slo."+target].exact(); ok {
+			keep(name, threshold{v, incident.OriginSLO})
+		}
+	}
 	if chosen != nil {
 		chosen.answer.thresholds(c.badly, keep)
 	}
 	for _, h := range rec.answers {
 		h.main.thresholds(c.judged, keep)
-	}
-	for name, target := range c.targets {
-		if v, ok := f["slo."+target].exact(); ok {
-			keep(name, threshold{v, incident.OriginSLO})
-		}
 	}
 	if chosen != nil {
 		chosen.answer.thresholds(c.judged, keep)

@@ -247,7 +247,7 @@ func TestSignalsAreFewForAKnownAlertAndAllForAnother(t *testing.T) {
 	}
 }
 
-func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
+func TestThresholdsComeFromTheTargetTheRuleAndTheRecovery(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
 	ev := readings(thrash())
@@ -256,7 +256,7 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 	want := map[string]float64{
 		"preemption_rate": 0,    // the recovery rule of the playbook behind the diagnosis
 		"kv_usage_peak":   0.95, // the chosen rule
-		"ttft_p95":        0.5,  // the recovery rule, from the pool's target
+		"ttft_p95":        0.5,  // the pool's target, from which the recovery rule is, too
 		"tpot_p95":        0.05, // the pool's target
 		"e2e_p95":         10,   // the pool's target
 	}
@@ -290,6 +290,30 @@ func TestThresholdsComeFromTheRuleTheRecoveryAndTheTarget(t *testing.T) {
 		Evidence: ev,
 	}).Readings["running"]; got.Threshold != nil || got.ThresholdFrom != incident.OriginRule {
 		t.Error("running has kept a threshold that nothing gives it")
+	}
+}
+
+// A rule may compare with a number of its own; the pool is kept to its target all the same.
+func TestATargetStandsWhateverNumberARuleComparesWith(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	ev := readings(with(map[string]float64{
+		"ttft_p95": 8, "waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "queue_time_p95": 7,
+		"running_per_engine": 300,
+	}))
+	ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 512}}
+	for want, pool := range map[incident.Origin]incident.Pool{
+		incident.OriginSLO: chat(), incident.OriginRule: {Name: "p"},
+	} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: pool, Evidence: ev})
+		r := got.Readings["ttft_p95"]
+		if got.Diagnosis == nil || got.Diagnosis.Name != "prefill-starvation" || r.Threshold == nil {
+			t.Fatalf("%+v", got.Diagnosis)
+		}
+		limit := map[incident.Origin]float64{incident.OriginSLO: 0.5, incident.OriginRule: 5}[want]
+		if r.ThresholdFrom != want || *r.Threshold != limit {
+			t.Errorf("TTFT is measured against %v of %q, want %v of %q", *r.Threshold, r.ThresholdFrom, limit, want)
+		}
 	}
 }
 
