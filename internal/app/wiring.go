@@ -59,7 +59,9 @@ func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, erro
 		pc.Transport = func(rt http.RoundTripper) http.RoundTripper { return opts.Transport("prometheus", rt) }
 	}
 	out.collector, err = evidence.New(
-		evidence.Config{Prometheus: pc, Deadline: cfg.Prometheus.Deadline, Now: opts.Now},
+		evidence.Config{
+			Prometheus: pc, Deadline: cfg.Prometheus.Deadline, RuleWindow: cfg.Playbooks.Window, Now: opts.Now,
+		},
 		kube, opts.Logger.With("part", "evidence"))
 	return out, err
 }

@@ -154,7 +154,7 @@ func TestABaselineIsAskedInOneRequestAndOnlyWithThePast(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.AlwaysRange(plain, matrixAt(t, "", map[int]string{0: "7"}))
+			f.AlwaysRange(plain, matrixAt(t, map[int]string{0: "7"}))
 			c := newCollector(t, asking(f.Serve()), nil)
 			f.Always(c.baselineQuery(plain), tt.answer)
 			r := c.Collect(t.Context(), llmPool(), []incident.Signal{s},

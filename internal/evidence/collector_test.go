@@ -204,7 +204,7 @@ func TestSamplesThatAreOldByAnotherClockSaySo(t *testing.T) {
 
 // matrixAt answers a range with points that many steps before its end; the last of a chart's points is the value of
 // now.
-func matrixAt(t *testing.T, metric string, points map[int]string) promtest.Reply {
+func matrixAt(t *testing.T, points map[int]string) promtest.Reply {
 	t.Helper()
 	return promtest.Reply{Before: func(w http.ResponseWriter, r *http.Request) {
 		var end, step float64
@@ -215,7 +215,7 @@ func matrixAt(t *testing.T, metric string, points map[int]string) promtest.Reply
 		for _, back := range slices.Backward(slices.Sorted(maps.Keys(points))) {
 			values = append(values, fmt.Sprintf(`[%.3f,%q]`, end-float64(back)*step, points[back]))
 		}
-		promtest.Write(w, promtest.Success("matrix", `[{"metric":{`+metric+`},"values":[`+strings.Join(values, ",")+`]}]`))
+		promtest.Write(w, promtest.Success("matrix", `[{"metric":{},"values":[`+strings.Join(values, ",")+`]}]`))
 	}}
 }
 
@@ -230,7 +230,7 @@ func TestThePastAndTheValueShareARequest(t *testing.T) {
 		CollectOptions{}).Readings["running"]; r.Series != nil {
 		t.Errorf("series without being asked: %v", r.Series)
 	}
-	f.AlwaysRange(query, matrixAt(t, "", map[int]string{2: "1", 1: "NaN", 0: "7"}))
+	f.AlwaysRange(query, matrixAt(t, map[int]string{2: "1", 1: "NaN", 0: "7"}))
 	ev := c.Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true})
 	r := ev.Readings["running"]
 	if r.Text() != "7" || len(r.Series) != 2 || r.Series[1].Value != 7 || f.Count(query) != 2 {
@@ -252,6 +252,34 @@ func TestThePastAndTheValueShareARequest(t *testing.T) {
 	}
 }
 
+// A short window that is looked through at points far apart would miss what happened between them.
+func TestThePointsOfThePastAreNoFurtherApartThanTheWindow(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[time.Duration]string{
+		0: "90", 5 * time.Minute: "90", 90 * time.Second: "90", time.Minute: "60", 10 * time.Second: "10",
+	} {
+		f := newFakeProm(t)
+		f.dialect(llmMatchers, v1Names(), nil)
+		f.AlwaysRange(`sum(vllm:num_requests_running{model_name="llama",namespace="llm",server=""})`,
+			matrixAt(t, map[int]string{0: "7"}))
+		cfg := asking(f.Serve())
+		cfg.RuleWindow = window
+		newCollector(t, cfg, nil).Collect(t.Context(), llmPool(), []incident.Signal{running}, CollectOptions{History: true})
+		asked := false
+		for _, req := range f.Requests() {
+			if req.Path == promtest.RangePath {
+				asked = true
+				if step := req.Form.Get("step"); step != want {
+					t.Errorf("a window of %s is looked through every %s s, want %s s", window, step, want)
+				}
+			}
+		}
+		if !asked {
+			t.Error("the past was not asked for")
+		}
+	}
+}
+
 // A series that ended is no value of now, however recent its last point is, and so is a NaN.
 func TestAPastThatEndedIsNoValue(t *testing.T) {
 	t.Parallel()
@@ -261,7 +289,7 @@ func TestAPastThatEndedIsNoValue(t *testing.T) {
 			t.Parallel()
 			f := newFakeProm(t)
 			f.dialect(llmMatchers, v1Names(), nil)
-			f.AlwaysRange(query, matrixAt(t, "", points))
+			f.AlwaysRange(query, matrixAt(t, points))
 			r := newCollector(t, asking(f.Serve()), nil).Collect(t.Context(), llmPool(), []incident.Signal{running},
 				CollectOptions{History: true}).Readings["running"]
 			if r.Value != nil || r.Error != "" || len(r.Series) == 0 {

@@ -30,7 +30,10 @@ type Config struct {
 	Deadline time.Duration
 	// DialectTTL is how long a detected dialect is believed.
 	DialectTTL time.Duration
-	// HistoryWindow and HistoryPoints shape a reading's past.
+	// RuleWindow is the window over which signals are read; 0: not known.
+	RuleWindow time.Duration
+	// HistoryWindow and HistoryPoints shape a reading's past. By default the points are at most RuleWindow apart, so that
+	// no moment is left out between two of them.
 	HistoryWindow time.Duration
 	HistoryPoints int
 	// MaxSampleAge is how old a pool's newest sample may be; older readings are errors.
@@ -46,8 +49,13 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Deadline = cmp.Or(c.Deadline, DefaultDeadline)
 	c.DialectTTL = cmp.Or(c.DialectTTL, DefaultDialectTTL)
-	c.HistoryWindow = cmp.Or(c.HistoryWindow, DefaultHistoryWindow)
 	c.HistoryPoints = cmp.Or(c.HistoryPoints, DefaultHistoryPoints)
+	if c.HistoryWindow == 0 {
+		c.HistoryWindow = DefaultHistoryWindow
+		if seen := c.RuleWindow * time.Duration(c.HistoryPoints); seen > 0 {
+			c.HistoryWindow = min(c.HistoryWindow, seen)
+		}
+	}
 	c.MaxSampleAge = cmp.Or(c.MaxSampleAge, DefaultMaxSampleAge)
 	c.BaselineWindow = cmp.Or(c.BaselineWindow, DefaultBaselineWindow)
 	if c.Now == nil {

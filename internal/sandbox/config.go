@@ -50,7 +50,7 @@ links: {base_url: "http://%[9]s"}
 mode: approve
 policy: {cool_down: 10s, hourly_budget: 100, daily_budget: 100}
 approvers: {default: {users: [U0ALICE, U0BOB, U0CAROL], expire: 10m}}
-playbooks: {window: 10s, max_warm_up: 1s}
+playbooks: {window: %[10]s, max_warm_up: 1s}
 timing:
   {group_wait: 14s, gather: 2s, refresh: 5s, watch: 2s, settle: 12s, verify_every: 2s, verify_for: 30s, hold: 8s,
    rollout_poll: 500ms, retry: 500ms}
@@ -68,7 +68,7 @@ pools:
         {kind: envoy-gateway, namespace: llm, name: llama-70b, field: maxParallelRequests, min: 16, max: 1024,
          revert_after: 20s}
 `, dir, at.prometheus, envSlackToken, envSlackAppToken, envWebhookToken, envViewerToken, at.page, channel,
-		at.pages)
+		at.pages, ruleWindow)
 }
 
 // kubeconfigYAML is how the bot reaches the simulated cluster.

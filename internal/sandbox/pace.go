@@ -17,6 +17,8 @@ const pace = 30
 // Intervals that are not shortened but chosen.
 const (
 	scrapeEvery = time.Second
+	// ruleWindow is how far back the bot's signals look.
+	ruleWindow = 5 * time.Minute / pace
 	// startUp is how long a new replica takes to load the model.
 	startUp = 6 * time.Second
 	// kept is how long Prometheus remembers: as long as the bot's signals look back for what is usual.

@@ -23,14 +23,20 @@ func load() (fleet.Scenario, error) {
 const past = 32 * time.Minute
 
 // remember lets the past go by and Prometheus scrape it: often enough that each moment has a sample, and twice before
-// the moments at which the signals of what is usual look back over a window.
+// the moments at which the signals of what is usual look back over a window. What charts show of the past, which are
+// 20 windows, has two samples in each.
 func (w *world) remember(ctx context.Context) error {
 	const (
 		step, before = 9 * time.Second, 2 * time.Second
 		marks        = 5 * time.Minute
+		shown        = 21 * ruleWindow
 	)
+	charted := time.Now().Add(-shown)
 	for at, end := w.meter.epoch, time.Now(); ; {
 		next := at.Add(step)
+		if at.After(charted) {
+			next = at.Add(ruleWindow / 3)
+		}
 		if mark := at.Truncate(marks).Add(marks - before); at.Before(mark) && mark.Before(next) {
 			next = mark
 		}
