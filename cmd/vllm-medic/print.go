@@ -28,6 +28,9 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		}
 	}
 	say(w, "%s\n", head)
+	if inc.ID != "" { // as in the messages and on the pages
+		say(w, "  %s\n", present.Capital(present.News(inc)))
+	}
 	printTimes(w, inc)
 	if inc.ID != "" && inc.State == incident.StateDeciding { // what people have to answer comes before why
 		say(w, "  %s\n", present.Asking(inc))

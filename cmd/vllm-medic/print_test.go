@@ -212,8 +212,9 @@ func TestATerminalShowsNothingEmpty(t *testing.T) {
 	t.Parallel()
 	inc := incident.New("inc-1", "llama", incident.ModeApprove, false, time.Unix(0, 0))
 	inc.Diagnosis = &incident.Diagnosis{Summary: "The pool has too little room."}
-	if got, want := printed(inc),
-		"inc-1  llama  received\n  opened 1970-01-01 00:00:00 UTC\n\n  The pool has too little room.\n\n"; got != want {
+	want := "inc-1  llama  received\n  Alerts firing\n  opened 1970-01-01 00:00:00 UTC\n\n" +
+		"  The pool has too little room.\n\n"
+	if got := printed(inc); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -13,6 +13,7 @@ const (
 	SignalEngineAge    = "engine_age"
 	SignalTTFT         = "ttft_p95"
 	SignalTPOT         = "tpot_p95"
+	SignalE2E          = "e2e_p95"
 	SignalKVUsage      = "kv_usage"
 	SignalPreemptions  = "preemption_rate"
 	SignalPromptTokens = "prompt_tokens_rate" //nolint:gosec // the tokens of a prompt
@@ -28,7 +29,7 @@ const LastingLoad = 0.5
 func NamedSignals() map[string]Unit {
 	return map[string]Unit{
 		SignalWaiting: UnitCount, SignalRunning: UnitCount, SignalLoadNow: UnitRatio, SignalEngineAge: UnitSeconds,
-		SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds,
+		SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds, SignalE2E: UnitSeconds,
 		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
 		SignalPromptLength: UnitTokens, SignalGenerated: UnitPerSecond,
 	}

@@ -3,7 +3,6 @@ package present
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -56,46 +55,6 @@ func Beyond(r incident.Reading) bool {
 	case incident.Neutral:
 	}
 	return false
-}
-
-// mostBeyond stands for what is beyond a threshold of 0, of which it can be no share.
-const mostBeyond = 1e6
-
-// excess is how far a reading is beyond its threshold, as a share of it; 0 when it is not.
-func excess(r incident.Reading) float64 {
-	if !Beyond(r) {
-		return 0
-	}
-	share := *r.Value / *r.Threshold
-	if r.Direction == incident.LowerIsWorse {
-		share = 1 / share
-	}
-	if share > 1 && share < mostBeyond {
-		return share - 1
-	}
-	return mostBeyond
-}
-
-// Worst is the reading to name first: of those that must recover the first that is beyond its threshold, else the one
-// furthest beyond. ok is false when none is.
-func Worst(inc incident.Incident) (worst incident.Reading, ok bool) {
-	if inc.Diagnosis != nil {
-		for _, name := range inc.Diagnosis.Healthy {
-			if r := inc.Readings[name]; Beyond(r) {
-				r.Signal = cmp.Or(r.Signal, name)
-				return r, true
-			}
-		}
-	}
-	most := 0.0
-	for _, name := range slices.Sorted(maps.Keys(inc.Readings)) {
-		r := inc.Readings[name]
-		if by := excess(r); by > most {
-			worst, most = r, by
-			worst.Signal = cmp.Or(r.Signal, name)
-		}
-	}
-	return worst, most > 0
 }
 
 // Pods are the pods of a reading with the worst first, and what that one is: "worst", or "highest" for a signal without

@@ -44,36 +44,6 @@ func TestBeyondIsTheBadSideOfAnyThreshold(t *testing.T) {
 	}
 }
 
-func TestTheWorstReadingIsNamedFirst(t *testing.T) {
-	t.Parallel()
-	readings := map[string]incident.Reading{
-		"aborts":  read(incident.HigherIsWorse, 1, 0),
-		"waiting": read(incident.HigherIsWorse, 30, 10),
-		"tokens":  read(incident.LowerIsWorse, 10, 100),
-		"fine":    read(incident.HigherIsWorse, 1, 10),
-	}
-	for name, tt := range map[string]struct {
-		inc  incident.Incident
-		want string
-	}{
-		"a threshold of 0 is the furthest away": {incident.Incident{Readings: readings}, "aborts"},
-		"what must recover comes first": {
-			incident.Incident{
-				Readings:  readings,
-				Diagnosis: &incident.Diagnosis{Healthy: []string{"fine", "waiting", "tokens"}},
-			}, "waiting",
-		},
-		"nothing is beyond": {incident.Incident{Readings: map[string]incident.Reading{"fine": readings["fine"]}}, ""},
-	} {
-		if got, ok := Worst(tt.inc); got.Signal != tt.want || ok != (tt.want != "") {
-			t.Errorf("%s: %q", name, got.Signal)
-		}
-	}
-	if a, b := excess(readings["waiting"]), excess(readings["tokens"]); a != 2 || b != 9 {
-		t.Errorf("%v and %v times beyond; want 2 and 9", a, b)
-	}
-}
-
 func TestThePodThatStandsOutIsNamed(t *testing.T) {
 	t.Parallel()
 	pods := []incident.PodValue{{Pod: "a", Value: 2}, {Pod: "b", Value: 48}, {Pod: "c", Value: 1}}

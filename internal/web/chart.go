@@ -16,8 +16,6 @@ import (
 const (
 	chartWidth  = 600.0
 	chartHeight = 120.0
-	// leastPoints make a line worth looking at.
-	leastPoints = 3
 	mostCharts  = 6
 )
 
@@ -53,27 +51,12 @@ type happened struct {
 	Text string
 }
 
-// drawable says whether a reading has a past that can be drawn, and returns what of it can.
-func drawable(r incident.Reading) []incident.Point {
-	var out []incident.Point
-	for _, p := range r.Series {
-		if !math.IsNaN(p.Value) && math.Abs(p.Value) < 1e15 && !p.At.IsZero() {
-			out = append(out, p)
-		}
-	}
-	if len(out) < leastPoints {
-		return nil
-	}
-	slices.SortStableFunc(out, func(a, b incident.Point) int { return a.At.Compare(b.At) })
-	if !out[len(out)-1].At.After(out[0].At) {
-		return nil
-	}
-	return out
-}
+// drawable says whether a reading has a past that can be drawn.
+func drawable(r incident.Reading) bool { return present.Past(r) != nil }
 
 // chartOf draws a reading; ok is false where there is no past.
 func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool) {
-	points := drawable(r)
+	points := present.Past(r)
 	if points == nil {
 		return chart{}, false
 	}
@@ -137,13 +120,13 @@ func highest(points []incident.Point) float64 {
 
 func round(v float64) float64 { return math.Round(v*10) / 10 }
 
-// charts are the pasts that show the trouble: what is beyond its limit first, the one that the headline names before
-// all; then what decides about recovery.
+// charts are the pasts that show the trouble: the one that Slack's message shows, too, before all, then what is beyond
+// its limit, then what decides about recovery.
 func (f frame) charts(inc incident.Incident, events []happened) []chart {
-	worst, _ := present.Worst(inc)
+	lead, _ := present.Drawn(inc, drawable)
 	rank := func(r titledReading) int {
 		switch decides := inc.Diagnosis != nil && slices.Contains(inc.Diagnosis.Healthy, r.Signal); {
-		case r.Signal == worst.Signal && worst.Signal != "":
+		case r.Signal == lead.Signal && lead.Signal != "":
 			return 0
 		case present.Beyond(r.Reading) && decides:
 			return 1

@@ -139,7 +139,11 @@ func (h *Handler) links(c echo.Context, inc incident.Incident) []link {
 			add(address, "Runbook")
 		}
 	}
-	if r, ok := present.Worst(inc); ok {
+	r, ok := present.Drawn(inc, func(r incident.Reading) bool { return r.Query != "" && drawable(r) })
+	if !ok {
+		r, ok = present.Worst(inc)
+	}
+	if ok {
 		add(present.QueryURL(l.PrometheusURL, r.Query), r.Label()+" in Prometheus")
 	}
 	return append(out, link{"/api/v1/incidents/" + url.PathEscape(inc.ID), "JSON"})

@@ -323,9 +323,9 @@ func TestForeignAddressesAreLinksOnlyToPages(t *testing.T) {
 	}
 	inc := rich()
 	inc.Diagnosis.Doc = "docs/playbooks/bad-replica.md"
-	r := inc.Readings["generation_tokens_rate"]
+	r := inc.Readings["ttft_worst_pod"]
 	r.Query = "sum(rate(x[5m]))"
-	inc.Readings["generation_tokens_rate"] = r
+	inc.Readings["ttft_worst_pod"] = r
 	mustHold(t, show(t, inc), `<a href="https://acme.slack.com/archives/C1/p1">Slack message</a>`,
 		`<a href="https://docs.example.com/docs/playbooks/bad-replica.md">Runbook</a>`,
 		`<a href="https://prometheus.example.com/graph?g0.expr=sum`, `<a href="/api/v1/incidents/inc-7kq2mz4a">JSON</a>`)

@@ -96,17 +96,16 @@ func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident
 			standing: got.standing(), health: got.assessed().Health, Name: p.Name, Path: url.PathEscape(p.Name), Mode: p.Mode,
 			Paused: slices.ContainsFunc(f.Pauses, func(one incident.Pause) bool { return one.Pool == "" || one.Pool == p.Name }),
 		}
-		if r, ok := leading(got.Readings); ok {
-			row.Signal, row.Spark = r.Label(), f.sparkOf(r)
-		}
-		if row.Spark == nil {
-			row.Signal = ""
-		}
+		var about incident.Incident
 		for _, inc := range all {
 			if inc.Pool == p.Name && inc.Open() && inc.Drill == nil {
 				one := f.row(inc)
-				row.Incident = &one
+				row.Incident, about = &one, inc
 			}
+		}
+		about.Readings = got.Readings // those of the incident are older
+		if r, ok := present.Drawn(about, drawable); ok {
+			row.Signal, row.Spark = r.Label(), f.sparkOf(r)
 		}
 		out = append(out, row)
 	}
@@ -115,19 +114,6 @@ func (h *Handler) poolRows(ctx context.Context, f frame, all []incident.Incident
 		return cmp.Compare(slices.Index(order, a.health), slices.Index(order, b.health))
 	})
 	return out
-}
-
-// leading is the reading to draw of a pool: the worst, else TTFT, else the first of those with a target.
-func leading(readings map[string]incident.Reading) (incident.Reading, bool) {
-	if r, ok := present.Worst(incident.Incident{Readings: readings}); ok {
-		return r, true
-	}
-	for _, name := range append([]string{"ttft_p95"}, slices.Sorted(maps.Keys(readings))...) {
-		if r := readings[name]; r.Threshold != nil && drawable(r) != nil {
-			return r, true
-		}
-	}
-	return incident.Reading{}, false
 }
 
 func (h *Handler) poolPage(c echo.Context) error {
@@ -159,6 +145,7 @@ func (h *Handler) poolPage(c echo.Context) error {
 		Resume: h.switchLine("resume", pool.Name),
 	}
 	var events []happened
+	var about incident.Incident
 	for _, inc := range byUrgency(list) {
 		row := f.row(inc)
 		switch {
@@ -166,12 +153,13 @@ func (h *Handler) poolPage(c echo.Context) error {
 			p.Drill = &row
 			continue
 		case inc.Open():
-			p.Incident, events = &row, marks(inc)
+			p.Incident, events, about = &row, marks(inc), inc
 			continue
 		}
 		p.Closed = append(p.Closed, row)
 	}
-	p.Charts = f.poolCharts(got.Readings, events)
+	about.Readings = got.Readings
+	p.Charts = f.poolCharts(about, events)
 	return h.page(c, http.StatusOK, "pool.html", p)
 }
 
@@ -184,11 +172,16 @@ func (h *Handler) switchLine(verb, pool string) string {
 	return strings.Join(words, " ")
 }
 
-// poolCharts are all pasts of a pool, by what they are about.
-func (f frame) poolCharts(readings map[string]incident.Reading, events []happened) []chart {
-	all := titled(readings)
+// poolCharts are all pasts of a pool, by what they are about: first the one that the list shows, too, then what is
+// beyond its limit. about is the open incident of the pool, if any, with the readings of the pool.
+func (f frame) poolCharts(about incident.Incident, events []happened) []chart {
+	all := titled(about.Readings)
+	lead, _ := present.Drawn(about, drawable)
 	rank := func(r titledReading) int {
-		if present.Beyond(r.Reading) {
+		switch {
+		case r.Signal == lead.Signal:
+			return -2
+		case present.Beyond(r.Reading):
 			return -1
 		}
 		return slices.Index(present.Groups(), present.GroupOf(r.Signal))

@@ -82,6 +82,38 @@ func TestTheListShowsHowEachPoolIsDoingTheWorstFirst(t *testing.T) {
 	}
 }
 
+// A pool is drawn by the line that its incident is followed by, also when another one rises meanwhile.
+func TestAPoolIsDrawnByTheLineOfItsIncident(t *testing.T) {
+	t.Parallel()
+	total := past(1, 2, 7)
+	total.Short = "E2E p95"
+	total.Threshold = new(5.0)
+	s := fleet(t)
+	h := s.health["hot/pool"]
+	h.Readings = map[string]incident.Reading{"ttft_p95": past(7, 7, 1), "e2e_p95": total}
+	s.health["hot/pool"] = h
+	open := of("hot/pool", incident.StateWatching, time.Minute)
+	open.HealthySince = now
+	open.Plan = &incident.Plan{Steps: []incident.Step{{
+		ID: "p1-s1", Kind: incident.StepReplicas, State: incident.StepApplied, AppliedAt: now,
+		Verification: &incident.Verification{At: now, Before: map[string]incident.Reading{"ttft_p95": past(1, 7, 7)}},
+	}}}
+	for _, tc := range []struct {
+		open []incident.Incident
+		want string
+	}{{[]incident.Incident{open}, "TTFT p95"}, {nil, "E2E p95"}} {
+		s.listed(tc.open, nil)
+		page := s.look("/")
+		_, row, _ := strings.Cut(page, `<a href="/pools/hot%2Fpool">`)
+		mustHold(t, row[:strings.Index(row, "</tr>")], `aria-label="`+tc.want+" from")
+		s.expect("pauses", nil, []incident.Pause{}, nil)
+		s.expect("list", incident.Filter{Pool: "hot/pool", Limit: 20}, tc.open, nil)
+		page = s.look("/pools/hot%2Fpool")
+		_, first, _ := strings.Cut(page, "<figure>")
+		mustHold(t, first[:strings.Index(first, "</figure>")], `aria-label="`+tc.want+" from")
+	}
+}
+
 func TestAPoolSaysHowItIsDoingAndWhatMayBeChanged(t *testing.T) {
 	t.Parallel()
 	s := fleet(t)

@@ -3,7 +3,6 @@ package slack
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -33,45 +32,32 @@ type curve struct {
 	limitName   string
 }
 
-// drawn is the signal to draw: the one that the headline names, else of those that have a limit and a past the one that
-// is furthest on the bad side of it. Nothing is made up. ok is false when there is none.
+// drawn is the signal to draw. ok is false when there is none.
 func drawn(inc incident.Incident) (out curve, ok bool) {
-	if r, found := present.Worst(inc); found {
-		if c, ok := curveOf(r.Signal, r); ok {
-			return c, true
-		}
+	r, ok := present.Drawn(inc, func(r incident.Reading) bool {
+		_, can := curveOf(r)
+		return can
+	})
+	if !ok {
+		return curve{}, false
 	}
-	worst := math.Inf(-1)
-	for _, name := range slices.Sorted(maps.Keys(inc.Readings)) {
-		if c, has := curveOf(name, inc.Readings[name]); has && c.badness() > worst {
-			out, worst, ok = c, c.badness(), true
-		}
-	}
-	return out, ok
+	return curveOf(r)
 }
 
-func curveOf(name string, r incident.Reading) (curve, bool) {
-	if r.Threshold == nil || !usable(*r.Threshold) || *r.Threshold <= 0 {
+func curveOf(r incident.Reading) (curve, bool) {
+	past := present.Past(r)
+	if past == nil || r.Threshold == nil || !usable(*r.Threshold) || *r.Threshold <= 0 {
 		return curve{}, false
 	}
 	c := curve{
-		name: shortName(name, r), title: cmp.Or(present.Line(r.Label()), present.Line(name)), limitName: "limit",
-		lower: r.Direction == incident.LowerIsWorse,
+		name: shortName(r), title: cmp.Or(present.Line(r.Label()), "signal"), limitName: "limit",
+		lower: r.Direction == incident.LowerIsWorse, points: past,
 	}
 	if r.ThresholdFrom == incident.OriginSLO {
 		c.limitName = "target"
 	}
 	if c.name == c.limitName {
 		c.name = "signal"
-	}
-	for _, p := range r.Series {
-		if usable(p.Value) && !p.At.IsZero() {
-			c.points = append(c.points, p)
-		}
-	}
-	slices.SortStableFunc(c.points, func(a, b incident.Point) int { return a.At.Compare(b.At) })
-	if len(c.points) < minPoints {
-		return curve{}, false
 	}
 	scale := 1.0
 	scale, c.unit = scaleOf(r.Unit, max(*r.Threshold, c.highest()))
@@ -116,26 +102,14 @@ func (c curve) worse(a, b float64) float64 {
 	return max(a, b)
 }
 
-// badness orders curves: how far the worst point is on the bad side of the limit, as a share of it.
-func (c curve) badness() float64 {
-	worst := c.points[0].Value
-	for _, p := range c.points {
-		worst = c.worse(worst, p.Value)
-	}
-	if c.lower {
-		return 1 - worst/c.limit
-	}
-	return worst/c.limit - 1
-}
-
 // shortName is the short name, or the title if that fits into a legend, else the signal's name.
-func shortName(name string, r incident.Reading) string {
+func shortName(r incident.Reading) string {
 	for _, t := range []string{present.Line(r.Short), present.Line(r.Title)} {
 		if t != "" && utf8.RuneCountInString(t) <= maxLabel {
 			return t
 		}
 	}
-	return cmp.Or(present.Clip(present.Line(name), maxLabel), "signal")
+	return cmp.Or(present.Clip(present.Line(r.Signal), maxLabel), "signal")
 }
 
 // sample is one value of the line, with its time as the axis shows it.
@@ -144,11 +118,13 @@ type sample struct {
 	value float64
 }
 
-// samples puts the points into at most maxPoints bins; a bin has its worst point, so that no peak is lost. Bins without
-// one are left out.
+// samples puts the points into bins; a bin has its worst point, so that no peak is lost. Bins without one are left out.
+// Where the last bin's worst point is not the newest one, that one follows: the line ends at what is true now, or a
+// recovery would be seen only when the next bin begins. They are at most maxPoints.
 func (c curve) samples() []sample {
-	start, end := c.points[0].At, c.points[len(c.points)-1].At
-	start, width, bins := roundBins(start, end, min(len(c.points), maxPoints))
+	newest := c.points[len(c.points)-1]
+	start, end := c.points[0].At, newest.At
+	start, width, bins := roundBins(start, end, min(len(c.points), maxPoints-1))
 	binned := map[int]float64{}
 	for _, p := range c.points {
 		at := min(int(p.At.Sub(start)/width), bins-1)
@@ -170,11 +146,17 @@ func (c curve) samples() []sample {
 		label := start.Add(time.Duration(n) * width).UTC().Format(layout)
 		if v, ok := binned[n]; ok && !seen[label] {
 			seen[label] = true
-			out = append(out, sample{label, math.Round(v*100) / 100})
+			out = append(out, sample{label, rounded(v)})
 		}
+	}
+	last := sample{end.UTC().Format(layout), rounded(newest.Value)}
+	if !seen[last.label] && out[len(out)-1].value != last.value {
+		out = append(out, last)
 	}
 	return out
 }
+
+func rounded(v float64) float64 { return math.Round(v*100) / 100 }
 
 // roundBins cuts the time from start to end into at most most bins of a round width.
 func roundBins(start, end time.Time, most int) (time.Time, time.Duration, int) {

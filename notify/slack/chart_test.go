@@ -2,6 +2,7 @@ package slack
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -133,6 +134,59 @@ func TestChartKeepsTheWorstPointOfABin(t *testing.T) {
 		if !slices.Contains(got.Series[0].Values, tt.peak) {
 			t.Errorf("%s: the worst was smoothed away: %v", tt.direction, got.Series[0].Values)
 		}
+	}
+}
+
+// A pool that has just recovered must not be drawn as one that has just failed: the peak stays, and the line ends at
+// what is true now.
+func TestTheLineEndsAtTheNewestValue(t *testing.T) {
+	t.Parallel()
+	values := slices.Repeat([]float64{1}, 59)
+	for _, tt := range []struct {
+		points []incident.Point
+		want   []float64
+		label  string
+	}{
+		{past(append(slices.Clone(values), 7, 7, 1.2)...), []float64{7, 1.2}, "03:13"},
+		{past(append(slices.Clone(values), 2, 3, 7)...), []float64{1, 7}, "03:10"},
+	} {
+		for n := range tt.points { // so that the last bin, which begins at 03:10, has all that differs
+			tt.points[n].At = tt.points[n].At.Add(3 * time.Minute)
+		}
+		got, ok := shown(t, map[string]incident.Reading{"x": signal("x", 2, tt.points)})
+		if !ok || len(got.Labels) > maxPoints {
+			t.Fatalf("labels: %v", got.Labels)
+		}
+		shown := got.Series[0].Values
+		if end := shown[len(shown)-2:]; !slices.Equal(end, tt.want) || got.Labels[len(got.Labels)-1] != tt.label {
+			t.Errorf("the line ends with %v at %s, want %v", end, got.Labels[len(got.Labels)-1], tt.want)
+		}
+	}
+}
+
+// One sees the line fall that one has decided by, also when another one rises meanwhile.
+func TestTheChartKeepsToItsSignalAfterAChange(t *testing.T) {
+	t.Parallel()
+	run := asked(t, incident.ModeApprove)
+	before, after := maps.Clone(run.inc.Readings), maps.Clone(run.inc.Readings)
+	after["ttft_p95"] = reading("ttft_p95", "TTFT p95", incident.UnitSeconds, 7.2, 0.6, 2)
+	after["e2e_p95"] = reading("e2e_p95", "E2E latency p95", incident.UnitSeconds, 5, 18, 10)
+	var titles []string
+	draw := func() {
+		c, ok := drawn(run.inc)
+		if !ok {
+			t.Fatal("nothing is drawn")
+		}
+		titles = append(titles, c.title)
+	}
+	draw()
+	v := verification(incident.VerdictRecovered, maps.Clone(after))
+	v.Before = before
+	run.ran("p1-s3", v, false)
+	run.inc.Readings = after
+	draw()
+	if want := []string{"TTFT p95", "TTFT p95"}; !slices.Equal(titles, want) {
+		t.Errorf("drawn are %v, want %v", titles, want)
 	}
 }
 
