@@ -90,7 +90,7 @@ func (f *initFlags) run(ctx context.Context, t terminal) error {
 	next := "vllm-medic check --offline --config " + f.file
 	if f.helm {
 		text = setup.WriteValues(p)
-		next = "helm upgrade --install vllm-medic deploy/helm/vllm-medic --values " + f.file
+		next = setup.Install(p, f.file)
 	}
 	if f.file == "" {
 		say(t.out, "%s", text)

@@ -306,3 +306,35 @@ func TestValuesNeverHoldAnAddressOfThisMachine(t *testing.T) {
 		t.Errorf("values:\n%s", values)
 	}
 }
+
+func TestTheBotIsInstalledNextToItsModels(t *testing.T) {
+	t.Parallel()
+	const plain = "helm upgrade --install vllm-medic deploy/helm/vllm-medic --values values.yaml"
+	series := func(namespace string) Pool {
+		return Pool{Matchers: Guess[map[string]string]{Value: map[string]string{"namespace": namespace}}}
+	}
+	workload := func(namespace string) Pool {
+		return Pool{Workload: Guess[incident.WorkloadRef]{Value: incident.WorkloadRef{Namespace: namespace}}}
+	}
+	for name, tt := range map[string]struct {
+		pools []Pool
+		want  string
+	}{
+		"one namespace": {
+			[]Pool{series("llm"), workload("llm")},
+			"helm upgrade --install vllm-medic deploy/helm/vllm-medic --namespace llm --values values.yaml",
+		},
+		"several":         {[]Pool{series("llm"), workload("rag"), series("rag")}, plain},
+		"one isn't known": {[]Pool{series("llm"), {}}, plain},
+		"none is known":   {[]Pool{{}}, plain},
+		"no pools":        {nil, plain},
+	} {
+		if got := Install(Proposal{Pools: tt.pools}, "values.yaml"); got != tt.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	p := Proposal{Pools: []Pool{series("llm")}}
+	if values := string(WriteValues(p)); !strings.Contains(values, "\n#   "+Install(p, "FILE")+"\n") {
+		t.Errorf("the values don't say how to install them:\n%s", values)
+	}
+}

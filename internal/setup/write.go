@@ -35,7 +35,7 @@ func Write(p Proposal) []byte {
 // are the chart's own settings.
 func WriteValues(p Proposal) []byte {
 	w := &writer{}
-	w.head(p, "helm upgrade --install vllm-medic deploy/helm/vllm-medic --values FILE")
+	w.head(p, Install(p, "FILE"))
 	w.line(0, "config:")
 	w.base = 2
 	w.line(0, "mode: dry-run")
