@@ -36,12 +36,16 @@ func (c *Catalog) filled(advice string, readings map[string]incident.Reading) st
 	return placeholder().ReplaceAllStringFunc(advice, func(m string) string {
 		name := m[1 : len(m)-1]
 		r := readings[name]
-		if !r.HasValue() {
-			return "unknown"
-		}
 		switch {
+		case r.Value == nil && r.Error == "" && c.compares(name, incident.Evidence{Readings: readings}):
+			return noOutlier
+		case !r.HasValue():
+			return "unknown"
 		case len(r.Pods) > 0:
-			return r.Text() + " (" + r.Pods[0].Pod + ")"
+			if names := c.podsMeant(name, r); len(names) > 0 {
+				return r.Text() + " (" + few(names) + ")"
+			}
+			return r.Text()
 		case r.Unit == incident.UnitCount && *r.Value >= 1 && *r.Value < math.MaxInt32:
 			// A limit is rounded towards the careful side. It is what people copy, so its thousands aren't separated.
 			return r.Bound.Text(strconv.FormatInt(int64(*r.Value), 10))

@@ -109,8 +109,10 @@ func troublesOfEngines() []trouble {
 				"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5,
 				"waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3,
 			}),
-			not:   []map[string]float64{{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1}},
-			needs: []string{"waiting_second_pod", "kv_second_pod"},
+			not: []map[string]float64{
+				{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1},
+			},
+			needs: []string{"kv_second_pod"},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
@@ -139,7 +141,7 @@ func troublesOfEngines() []trouble {
 			// Requests are thrown out of one cache while the others are at most half as full.
 			diagnosis: "one-bad-replica", alert: "vLLMRequestSwapping",
 			readings: with(map[string]float64{
-				"kv_usage": 0.5, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_second_pod": 0.3,
+				"kv_usage": 0.5, "kv_usage_max": 1, "kv_usage_peak": 1, "kv_worst_pod": 1, "kv_second_pod": 0.3,
 				"preemption_rate": 0.1,
 			}),
 			not: []map[string]float64{{"kv_second_pod": 0.97}, {"preemption_rate": 0}, {"kv_usage_max": 0.9}},

@@ -18,6 +18,7 @@ type Catalog struct {
 	picks     map[string]bool // signals whose value is that of one pod, the highest or the lowest
 	facts     map[string]factSource
 	ratios    map[string]ratio
+	peers     map[string]peers
 	profiles  []incident.SLO
 	playbooks []*playbook
 	diagnoses []*diagnosis // by rank, then in the order of the files
@@ -70,8 +71,8 @@ func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	wanted := c.selection(alertNames).signals()
 	for name := range maps.Clone(wanted) {
-		if r, ok := c.ratios[name]; ok {
-			wanted[r.of], wanted[r.per] = true, true
+		for _, source := range c.sources(name) {
+			wanted[source] = true
 		}
 	}
 	return slices.DeleteFunc(c.AllSignals(), func(s incident.Signal) bool { return !wanted[s.Name] })

@@ -63,7 +63,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 		verdicts = append(verdicts, verdict{diagnosis: d, answer: d.when.ask(f)})
 	}
 	chosen := choose(verdicts, sel)
-	in.Evidence.Readings = c.withOwn(in.Evidence, sel)
+	in.Evidence.Readings = c.withOwn(in, sel)
 	rec := c.recovery(sel, chosen, in.PlannedFor, f)
 	out := Result{
 		Others:   c.markUnexamined(others(verdicts, chosen), verdicts, in.Evidence, f),
@@ -107,13 +107,13 @@ func (c *Catalog) Diagnose(in Input) Result {
 }
 
 // withOwn adds the readings that the catalog works out itself, as far as something asks for them.
-func (c *Catalog) withOwn(ev incident.Evidence, sel selection) map[string]incident.Reading {
-	out := maps.Clone(ev.Readings)
+func (c *Catalog) withOwn(in Input, sel selection) map[string]incident.Reading {
+	out := maps.Clone(in.Evidence.Readings)
 	if out == nil {
 		out = map[string]incident.Reading{}
 	}
 	wanted := sel.signals()
-	for name, r := range c.own(ev) {
+	for name, r := range c.own(in.Evidence, in.Pool.SLO) {
 		if wanted[name] {
 			out[name] = r
 		}
@@ -121,25 +121,51 @@ func (c *Catalog) withOwn(ev incident.Evidence, sel selection) map[string]incide
 	return out
 }
 
-// namePods says at a condition which pod the value is of, where the signal picks the worst of the pods, or counts them
-// and finds one.
+// namePods says at a condition which pods the value is of.
 func (c *Catalog) namePods(list []incident.Condition, readings map[string]incident.Reading) []incident.Condition {
 	for i, cond := range list {
-		r := readings[cond.Signal]
-		if len(r.Pods) < 2 || !r.HasValue() || !c.picks[cond.Signal] && !countsOne(r) {
-			continue
-		}
-		if at := slices.IndexFunc(r.Pods, func(p incident.PodValue) bool { return p.Value == *r.Value }); at >= 0 {
-			list[i].Seen += " (" + r.Pods[at].Pod + ")"
+		if names := c.podsMeant(cond.Signal, readings[cond.Signal]); len(names) > 0 {
+			list[i].Seen += " (" + few(names) + ")"
 		}
 	}
 	return list
 }
 
-// countsOne says that a reading is a count of pods which is one.
-func countsOne(r incident.Reading) bool {
-	others := slices.DeleteFunc(slices.Clone(r.Pods), func(p incident.PodValue) bool { return p.Value == 0 })
-	return r.Unit == incident.UnitCount && *r.Value == 1 && len(others) == 1 && others[0].Value == 1
+// podsMeant names the pods that a value is of: all outliers, those that were counted, or the one that was picked as the
+// worst. Nobody is named where there is no other pod, and where the value is that of the whole pool.
+func (c *Catalog) podsMeant(signal string, r incident.Reading) []string {
+	_, apart := c.peers[signal]
+	if !r.HasValue() || len(r.Pods) < 2 && !apart {
+		return nil
+	}
+	meant := slices.Clone(r.Pods)
+	switch {
+	case apart:
+	case counts(r):
+		meant = slices.DeleteFunc(meant, func(p incident.PodValue) bool { return p.Value == 0 })
+	case c.picks[signal]:
+		at := slices.IndexFunc(meant, func(p incident.PodValue) bool { return p.Value == *r.Value })
+		meant = meant[max(at, 0) : at+1]
+	default:
+		return nil
+	}
+	var names []string
+	for _, p := range meant {
+		names = append(names, p.Pod)
+	}
+	return names
+}
+
+// counts says that a reading is the number of pods that are 1, the others being 0.
+func counts(r incident.Reading) bool {
+	sum := 0.0
+	for _, p := range r.Pods {
+		if p.Value != 0 && p.Value != 1 {
+			return false
+		}
+		sum += p.Value
+	}
+	return r.Unit == incident.UnitCount && sum == *r.Value
 }
 
 // proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook

@@ -29,7 +29,7 @@ func (d document) isPlaybook() bool {
 }
 
 // signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out
-// from two others (ratio).
+// from two others (ratio) or from the pods of others (outliers, others).
 type signalDoc struct {
 	// The name that rules use.
 	Name string `yaml:"name"`
@@ -50,6 +50,12 @@ type signalDoc struct {
 	Fact string `yaml:"fact"`
 	// The quotient of two other signals, instead of a query.
 	Ratio *ratioDoc `yaml:"ratio"`
+	// The highest of the pods that are far above their peers in the same role, instead of a query; no data without such
+	// pods. A pod must be far above them in each of these signals, and the first one's values count.
+	Outliers []outliersDoc `yaml:"outliers"`
+	// The highest of the peers of such pods, or of all pods where there are none, instead of a query: the name of the
+	// signal with the outliers.
+	Others string `yaml:"others"`
 	// seconds, ratio (0 to 1), count, per_second, tokens or bytes.
 	Unit string `yaml:"unit"`
 	// higher_is_worse, lower_is_worse or neutral.
@@ -74,6 +80,18 @@ type ratioDoc struct {
 	Per string `yaml:"per"`
 	// A factor. Default 1.
 	Times *float64 `yaml:"times"`
+}
+
+// outliersDoc is a way to be far above the peers.
+type outliersDoc struct {
+	// Another signal, which has pods.
+	Of string `yaml:"of"`
+	// How many times the median of its peers an outlier exceeds; 1 or more.
+	Times *float64 `yaml:"times"`
+	// A pod at or below this value is no outlier. With a target: in pools without that target.
+	Above *float64 `yaml:"above"`
+	// The field of the pool's SLO that an outlier exceeds as well: ttft, tpot, queue_time or e2e.
+	Target string `yaml:"target"`
 }
 
 type profileDoc struct {

@@ -193,7 +193,7 @@ func (l *loader) ratio(at strictyaml.Value, s signalDoc) {
 
 // reading is what the catalog itself can say about a signal that Prometheus is not asked for; ok is false for all
 // others.
-func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading, ok bool) {
+func (c *Catalog) reading(name string, ev incident.Evidence, slo incident.SLO) (r incident.Reading, ok bool) {
 	s := c.byName[name]
 	r = incident.Reading{
 		Signal: name, Title: s.Title, Short: s.Short, Unit: s.Unit, Direction: s.Direction,
@@ -214,15 +214,18 @@ func (c *Catalog) reading(name string, ev incident.Evidence) (r incident.Reading
 		return r, true
 	}
 	if q, is := c.ratios[name]; is {
-		return c.quotient(r, q, ev), true
+		return c.quotient(r, q, ev, slo), true
+	}
+	if p, is := c.peers[name]; is {
+		return c.comparison(r, p, ev, slo), true
 	}
 	return r, false
 }
 
-func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence) incident.Reading {
+func (c *Catalog) quotient(r incident.Reading, q ratio, ev incident.Evidence, slo incident.SLO) incident.Reading {
 	var parts [2]incident.Reading
 	for i, name := range []string{q.of, q.per} {
-		own, known := c.reading(name, ev)
+		own, known := c.reading(name, ev, slo)
 		if !known {
 			own, known = ev.Readings[name]
 		}
@@ -258,10 +261,10 @@ func (c *Catalog) SignalNames() []string {
 }
 
 // own are the readings that the catalog itself works out.
-func (c *Catalog) own(ev incident.Evidence) map[string]incident.Reading {
+func (c *Catalog) own(ev incident.Evidence, slo incident.SLO) map[string]incident.Reading {
 	out := map[string]incident.Reading{}
 	for _, s := range c.signals {
-		if r, ok := c.reading(s.Name, ev); ok {
+		if r, ok := c.reading(s.Name, ev, slo); ok {
 			out[s.Name] = r
 		}
 	}

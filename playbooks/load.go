@@ -52,6 +52,7 @@ func Load(files []File, opts Options) (*Catalog, error) {
 			picks:   map[string]bool{},
 			facts:   map[string]factSource{},
 			ratios:  map[string]ratio{},
+			peers:   map[string]peers{},
 		},
 	}
 	l.options()

@@ -55,10 +55,15 @@ func (l *loader) kebab(at strictyaml.Value, name string) {
 	}
 }
 
-func (l *loader) knownSignal(at strictyaml.Value, name string) {
-	if _, ok := l.catalog.byName[name]; !ok && !l.anyBroken() {
+func (l *loader) knownSignal(at strictyaml.Value, name string) { l.known(at, name) }
+
+// known says whether there is such a signal, and reports it when there is not.
+func (l *loader) known(at strictyaml.Value, name string) bool {
+	_, ok := l.catalog.byName[name]
+	if !ok && !l.anyBroken() {
 		l.add(at.Problem("%s", strictyaml.NotThere("signal", name, l.catalog.SignalNames())))
 	}
+	return ok
 }
 
 func (l *loader) recovery(at strictyaml.Value, p *playbook, list []healthyDoc) {

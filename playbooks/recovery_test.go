@@ -136,13 +136,17 @@ func TestRecovery(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.alert+" "+tt.name, func(t *testing.T) {
 			t.Parallel()
-			ev := readings(calm())
+			values := calm()
+			for name, v := range tt.state {
+				if v, known := v.(float64); known {
+					values[name] = v
+				}
+			}
+			ev := readings(values)
 			for name, v := range tt.state {
 				switch v := v.(type) {
 				case nil:
 					ev.Readings[name] = incident.Reading{Signal: name}
-				case float64:
-					ev.Readings[name] = incident.Reading{Signal: name, Value: &v}
 				case incident.Reading:
 					ev.Readings[name] = v
 				}

@@ -97,10 +97,10 @@ func (c *Catalog) restore(k *Kept, sel selection) map[string]string {
 			why[name] = "not kept"
 		}
 	}
-	for name, r := range c.ratios {
-		for _, part := range []string{r.of, r.per} {
-			if why[part] != "" && why[name] == "" {
-				why[name] = why[part]
+	for _, s := range c.signals {
+		for _, part := range c.sources(s.Name) {
+			if why[part] != "" && why[s.Name] == "" {
+				why[s.Name] = why[part]
 			}
 		}
 	}

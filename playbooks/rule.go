@@ -190,13 +190,17 @@ type facts map[string]quantity
 // factsOf gives every signal and every target a quantity, known or not.
 func (c *Catalog) factsOf(ev incident.Evidence, slo incident.SLO) facts {
 	out := facts{}
-	own := c.own(ev)
+	own := c.own(ev, slo)
 	for _, s := range c.signals {
 		r, asked := own[s.Name]
 		if !asked {
 			r, asked = ev.Readings[s.Name]
 		}
-		out[s.Name] = fromReading(r, asked, s.Unit)
+		q := fromReading(r, asked, s.Unit)
+		if q.empty && c.compares(s.Name, ev) {
+			q.why = noOutlier
+		}
+		out[s.Name] = q
 	}
 	for _, name := range targetNames() {
 		out["slo."+name] = fromTarget(targetOf(slo, name))

@@ -28,7 +28,7 @@ func newRuleLoader(t *testing.T) *loader {
 		first:  map[string]strictyaml.Problem{},
 		catalog: &Catalog{
 			targets: map[string]string{}, byName: map[string]incident.Signal{}, picks: map[string]bool{},
-			facts: map[string]factSource{}, ratios: map[string]ratio{},
+			facts: map[string]factSource{}, ratios: map[string]ratio{}, peers: map[string]peers{},
 		},
 	}
 	l.options()

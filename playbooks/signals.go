@@ -75,15 +75,25 @@ func (l *loader) signal(at strictyaml.Value, s signalDoc) {
 	}
 }
 
-// origin reads where the values of a signal come from: exactly one of three.
+// origin reads where the values of a signal come from: exactly one of five.
 func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) {
+	given := 0
+	for _, is := range []bool{s.Query != "", s.Fact != "", s.Ratio != nil, s.Outliers != nil, s.Others != ""} {
+		if is {
+			given++
+		}
+	}
 	switch {
-	case s.Fact != "" && s.Ratio == nil && s.Query == "":
+	case given > 1:
+		l.add(at.Problem("a signal is one of query, fact, ratio, outliers and others"))
+	case s.Fact != "":
 		l.fact(at, s)
-	case s.Ratio != nil && s.Fact == "" && s.Query == "":
+	case s.Ratio != nil:
 		l.ratio(at, s)
-	case s.Fact != "" || s.Ratio != nil:
-		l.add(at.Problem("a signal is one of query, fact and ratio"))
+	case s.Outliers != nil:
+		l.outliers(at, s)
+	case s.Others != "":
+		l.others(at, s)
 	default:
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {

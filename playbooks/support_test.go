@@ -2,6 +2,7 @@ package playbooks_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func features() []string {
 		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate",
 		"nixl_expired_rate", "waiting_deferred",
 		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "ttft_p95_lately", "tpot_p95_lately",
-		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth",
+		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods",
 	}
 }
 
@@ -41,7 +42,16 @@ func readings(values map[string]float64) incident.Evidence {
 		ev.Readings[name] = incident.Reading{Signal: name, At: at()}
 	}
 	for name, v := range values {
-		ev.Readings[name] = incident.Reading{Signal: name, Value: &v, At: at()}
+		r := incident.Reading{Signal: name, Value: &v, At: at()}
+		// What the worst of the pods has and what the next one has makes two pods, a and b.
+		if kind, ok := strings.CutSuffix(name, "_worst_pod"); ok {
+			next, ok := values[kind+"_second_pod"]
+			r.Pods = []incident.PodValue{{Pod: "a", Value: v}}
+			if ok {
+				r.Pods = append(r.Pods, incident.PodValue{Pod: "b", Value: next})
+			}
+		}
+		ev.Readings[name] = r
 	}
 	return ev
 }

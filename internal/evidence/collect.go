@@ -29,9 +29,6 @@ type snapshot struct {
 	note   string
 }
 
-// maxPodValues bounds the breakdown of one reading.
-const maxPodValues = 64
-
 // fetch asks for a signal. A range that ends now has the value of now as its last point, so that past and value share a
 // request; when Prometheus refuses the range (too many samples, say), the value is asked for alone: a lost chart must
 // not cost the reading.
@@ -180,9 +177,9 @@ func podValues(v model.Vector, d incident.Direction) []incident.PodValue {
 		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Pod, b.Pod))
 	})
 	if d == incident.LowerIsWorse {
-		return out[max(0, len(out)-maxPodValues):]
+		return out[max(0, len(out)-incident.MaxPodValues):]
 	}
-	return out[:min(len(out), maxPodValues)]
+	return out[:min(len(out), incident.MaxPodValues)]
 }
 
 // product multiplies the numbers in labels and takes the smallest of several series: what every engine has.

@@ -117,6 +117,9 @@ const (
 // Label is what a message or a chart calls the reading. Stored readings of older versions have a title alone.
 func (r Reading) Label() string { return cmp.Or(r.Short, r.Title, r.Signal) }
 
+// MaxPodValues bounds the pods of one reading: of more, only the worst are kept.
+const MaxPodValues = 256
+
 // PodValue is one pod's part in a reading.
 type PodValue struct {
 	// Pod is the label pod, else instance.

@@ -37,8 +37,8 @@ var groupPrefixes = map[string]Group{
 	"abort_": GroupErrors, "error_": GroupErrors, "unfinished_": GroupErrors, "gateway_": GroupErrors,
 	"http_": GroupErrors, "rejected_": GroupErrors,
 	"gpu_": GroupGPU, "rss_": GroupGPU,
-	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods, "youngest_": GroupPods,
-	"stalled_": GroupPods, "dead_": GroupPods,
+	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods,
+	"youngest_": GroupPods, "stalled_": GroupPods, "dead_": GroupPods, "prefill_pods": GroupPods,
 }
 
 // GroupOf is what a signal is about; one of somebody's own playbook is GroupOther, unless it is named like a built-in
