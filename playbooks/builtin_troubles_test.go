@@ -104,6 +104,36 @@ func troublesOfEngines() []trouble {
 			not:      []map[string]float64{{"engine_resets": 0}},
 		},
 		{
+			// Nine of ten requests go to one rank. What the other one has must be next to nothing.
+			diagnosis: "uneven-ranks", alert: "vLLMQueueBacklog",
+			readings: with(map[string]float64{
+				"waiting": 40, "waiting_per_engine": 20, "waiting_per_engine_mean": 20, "ttft_p95": 3,
+				"waiting_worst_rank": 39, "waiting_second_rank": 1,
+			}),
+			not: []map[string]float64{{"waiting_second_rank": 12}, {"waiting_worst_rank": 4}},
+		},
+		{
+			diagnosis: "uneven-ranks", alert: "vLLMHighTPOT",
+			readings: with(map[string]float64{
+				"tpot_p95": .06, "tpot_worst_rank": .08, "tpot_second_rank": .03,
+				"tpot_mean_worst_rank": .05, "tpot_mean_second_rank": .02,
+			}),
+			not: []map[string]float64{
+				{"tpot_second_rank": .052}, {"tpot_worst_rank": .05}, {"tpot_p95": .05}, {"tpot_mean_second_rank": .04},
+			},
+		},
+		{
+			diagnosis: "uneven-ranks", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{"ttft_p95": 3, "ttft_worst_rank": 6, "ttft_second_rank": .4}),
+			not:      []map[string]float64{{"ttft_second_rank": 2}, {"ttft_worst_rank": .5}},
+		},
+		{
+			// If the other rank stands still as well, it is the pod.
+			diagnosis: "uneven-ranks", alert: "vLLMRankSlow",
+			readings: with(map[string]float64{"stuck_worst_rank": 7, "stuck_second_rank": 0}),
+			not:      []map[string]float64{{"stuck_worst_rank": 0}, {"stuck_second_rank": 3}},
+		},
+		{
 			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
 			readings: with(map[string]float64{
 				"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5,

@@ -40,7 +40,8 @@ type signalDoc struct {
 	// PromQL in vLLM's current metric names. It must return at most one series; $window is the range of rates. Without
 	// a pool's matchers.
 	Query string `yaml:"query"`
-	// The same quantity per pod: PromQL with one series for each value of the label pod.
+	// The same quantity per pod: PromQL with one series for each value of the label pod; or per data-parallel rank, with
+	// one for each value of the labels pod and engine.
 	Pods string `yaml:"pods"`
 	// Compares the value with the pool's own history; shown as evidence, not available to rules.
 	Baseline bool `yaml:"baseline"`

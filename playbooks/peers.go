@@ -139,7 +139,7 @@ func (c *Catalog) compares(name string, ev incident.Evidence) bool {
 }
 
 func has(list []incident.PodValue, v incident.PodValue) bool {
-	return slices.ContainsFunc(list, func(o incident.PodValue) bool { return o.Pod == v.Pod })
+	return slices.ContainsFunc(list, func(o incident.PodValue) bool { return o.Name() == v.Name() })
 }
 
 // outliers are the pods far above the median of the pods in their role. It is the lower median: of two pods the better
@@ -178,5 +178,10 @@ func rolesOf(ev incident.Evidence) roles {
 	return out
 }
 
-// of is what a pod is compared with: pods of the same role.
-func (r roles) of(v incident.PodValue) string { return r[v.Pod] }
+// of is what a pod is compared with: pods of the same role. A rank is compared with the other ranks of its pod.
+func (r roles) of(v incident.PodValue) string {
+	if v.Rank != "" {
+		return "ranks of " + v.Pod
+	}
+	return r[v.Pod]
+}

@@ -97,7 +97,7 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 	default:
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {
-			out.Pods = l.query(at, "pods", s.Pods, []string{"pod"})
+			out.Pods = l.pods(at, s.Pods)
 			l.catalog.picks[s.Name] = picksOne(out.Query)
 		}
 		return
@@ -202,4 +202,14 @@ func (l *loader) unwind(text string, offset int) int {
 		read++
 	}
 	return utf8.RuneCountInString(text[:written])
+}
+
+// pods reads the breakdown of a signal: by pod, or by the data-parallel ranks of each pod.
+func (l *loader) pods(at strictyaml.Value, text string) string {
+	by := []string{"pod"}
+	expr, err := promql.Parse(strings.ReplaceAll(text, windowToken, l.window), parser.Options{})
+	if ranks := append(by, "engine"); err == nil && groupedBy(expr, ranks) {
+		by = ranks
+	}
+	return l.query(at, "pods", text, by)
 }

@@ -29,6 +29,8 @@ func features() []string {
 		"nixl_expired_rate", "waiting_deferred",
 		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "ttft_p95_lately", "tpot_p95_lately",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods",
+		"waiting_worst_rank", "ttft_worst_rank", "tpot_worst_rank", "tpot_mean_worst_rank", "stuck_worst_rank",
+		"tokens_worst_rank",
 	}
 }
 
@@ -43,12 +45,18 @@ func readings(values map[string]float64) incident.Evidence {
 	}
 	for name, v := range values {
 		r := incident.Reading{Signal: name, Value: &v, At: at()}
-		// What the worst of the pods has and what the next one has makes two pods, a and b.
-		if kind, ok := strings.CutSuffix(name, "_worst_pod"); ok {
-			next, ok := values[kind+"_second_pod"]
+		// What the worst of the pods has and what the next one has makes two pods, a and b; or two ranks of a.
+		for suffix, next := range map[string]incident.PodValue{"pod": {Pod: "b"}, "rank": {Pod: "a", Rank: "1"}} {
+			kind, ok := strings.CutSuffix(name, "_worst_"+suffix)
+			if !ok {
+				continue
+			}
 			r.Pods = []incident.PodValue{{Pod: "a", Value: v}}
-			if ok {
-				r.Pods = append(r.Pods, incident.PodValue{Pod: "b", Value: next})
+			if suffix == "rank" {
+				r.Pods[0].Rank = "0"
+			}
+			if next.Value, ok = values[kind+"_second_"+suffix]; ok {
+				r.Pods = append(r.Pods, next)
 			}
 		}
 		ev.Readings[name] = r

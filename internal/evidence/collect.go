@@ -163,18 +163,18 @@ func vectorParts(v model.Value) (map[string]model.Vector, error) {
 
 func partOf(m model.Metric) string { return cmp.Or(string(m[partLabel]), partValue) }
 
-// podValues are the pods' own values, the highest first; of very many, the worst. A series without a pod's name says
-// nothing about one pod.
+// podValues are the values of pods or their ranks, the highest first; of very many, the worst. A series without a pod's
+// name says nothing about one pod.
 func podValues(v model.Vector, d incident.Direction) []incident.PodValue {
 	var out []incident.PodValue
 	for _, s := range v {
 		name := cmp.Or(string(s.Metric[labelPod]), string(s.Metric[model.InstanceLabel]))
 		if f := float64(s.Value); name != "" && s.Histogram == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
-			out = append(out, incident.PodValue{Pod: name, Value: f})
+			out = append(out, incident.PodValue{Pod: name, Rank: string(s.Metric[labelEngine]), Value: f})
 		}
 	}
 	slices.SortFunc(out, func(a, b incident.PodValue) int {
-		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Pod, b.Pod))
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name(), b.Name()))
 	})
 	if d == incident.LowerIsWorse {
 		return out[max(0, len(out)-incident.MaxPodValues):]

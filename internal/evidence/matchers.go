@@ -21,6 +21,7 @@ func labelsMissingOn(name string) []string {
 // namespace names the same thing on both.
 const (
 	labelPod       = "pod"
+	labelEngine    = "engine"
 	labelNamespace = "namespace"
 )
 

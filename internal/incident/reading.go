@@ -45,8 +45,8 @@ type Signal struct {
 	Floor float64 `json:"floor,omitempty"`
 	// Ceiling is the highest value that a histogram can tell: at or above it the reading is "≥ Ceiling". 0: none.
 	Ceiling float64 `json:"ceiling,omitempty"`
-	// Pods is PromQL that gives the same quantity for each pod, one series each with the label pod (or instance). Empty:
-	// no breakdown.
+	// Pods is PromQL that gives the same quantity for each pod, one series each with the label pod (or instance); or for
+	// each data-parallel rank of each pod, with the label engine as well. Empty: no breakdown.
 	Pods string `json:"pods,omitempty"`
 	// Baseline asks how the value compares with the pool's own past.
 	Baseline bool `json:"baseline,omitempty"`
@@ -120,11 +120,21 @@ func (r Reading) Label() string { return cmp.Or(r.Short, r.Title, r.Signal) }
 // MaxPodValues bounds the pods of one reading: of more, only the worst are kept.
 const MaxPodValues = 256
 
-// PodValue is one pod's part in a reading.
+// PodValue is one pod's part in a reading, or that of one of its ranks.
 type PodValue struct {
 	// Pod is the label pod, else instance.
-	Pod   string  `json:"pod"`
+	Pod string `json:"pod"`
+	// Rank is the label engine where the value is that of a data-parallel rank; empty for the whole pod.
+	Rank  string  `json:"rank,omitempty"`
 	Value float64 `json:"value"`
+}
+
+// Name is what people call it: "llama-0", or "llama-0 rank 2".
+func (v PodValue) Name() string {
+	if v.Rank == "" {
+		return v.Pod
+	}
+	return v.Pod + " rank " + v.Rank
 }
 
 // Baseline is a signal's own past. It is evidence and never a cause by itself.

@@ -98,7 +98,7 @@ func WorstPod(r incident.Reading) string {
 	if mark == "" {
 		return ""
 	}
-	return mark + " " + pods[0].Pod + ": " + incident.FormatValue(pods[0].Value, r.Unit)
+	return mark + " " + pods[0].Name() + ": " + incident.FormatValue(pods[0].Value, r.Unit)
 }
 
 // Usually compares a reading with its own past: "usually 400 ms, 6.1 sigma above, 380 ms at this hour yesterday". Empty

@@ -127,7 +127,7 @@ func podRows(r incident.Reading) []podRow {
 	}
 	rows := make([]podRow, 0, len(pods))
 	for _, p := range pods {
-		rows = append(rows, podRow{Pod: p.Pod, Text: incident.FormatValue(p.Value, r.Unit), Share: share(p.Value, full)})
+		rows = append(rows, podRow{Pod: p.Name(), Text: incident.FormatValue(p.Value, r.Unit), Share: share(p.Value, full)})
 	}
 	rows[0].Mark = mark
 	return rows

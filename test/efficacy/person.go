@@ -98,7 +98,8 @@ func toDelete(inc incident.Incident) string {
 		if c.Truth != incident.True {
 			continue
 		}
-		if pods, mark := present.Pods(inc.Readings[c.Signal]); mark != "" {
+		// Outliers are the bad pods alone, so that there may be one of them and none to compare it with.
+		if pods, mark := present.Pods(inc.Readings[c.Signal]); mark != "" || len(pods) == 1 {
 			return pods[0].Pod
 		}
 	}

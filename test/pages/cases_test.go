@@ -84,7 +84,8 @@ func scenes() []scene {
 // name that these servers have for it: one signal for most metrics, more where labels, pods or ranks decide the value.
 func perMetric() []string {
 	return []string{
-		"abort_ratio", "decode_p95", "e2e_p95", "e2e_rest", "engine_age", "engine_resets", "engines", "error_ratio", "finished_rate",
+		"abort_ratio", "decode_p95", "e2e_p95", "e2e_rest", "engine_age", "engine_resets", "engines", "error_ratio",
+		"finished_rate",
 		"generation_len_p95", "generation_tokens_rate", "http_5xx_ratio", "kv_capacity", "kv_usage", "kv_usage_max",
 		"nixl_expired_rate", "nixl_failed_rate", "nixl_xfer_p90", "preemption_rate", "prefill_p95",
 		"prefix_hit_rate",

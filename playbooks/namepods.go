@@ -1,0 +1,54 @@
+package playbooks
+
+import (
+	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// namePods says at a condition which pods the value is of.
+func (c *Catalog) namePods(list []incident.Condition, readings map[string]incident.Reading) []incident.Condition {
+	for i, cond := range list {
+		if names := c.podsMeant(cond.Signal, readings[cond.Signal]); len(names) > 0 {
+			list[i].Seen += " (" + few(names) + ")"
+		}
+	}
+	return list
+}
+
+// podsMeant names the pods that a value is of: all outliers, those that were counted, or the one that was picked as the
+// worst. Nobody is named where there is no other pod, and where the value is that of the whole pool.
+func (c *Catalog) podsMeant(signal string, r incident.Reading) []string {
+	_, apart := c.peers[signal]
+	if !r.HasValue() || len(r.Pods) < 2 && !apart {
+		return nil
+	}
+	meant := slices.Clone(r.Pods)
+	switch {
+	case apart:
+	case counts(r):
+		meant = slices.DeleteFunc(meant, func(p incident.PodValue) bool { return p.Value == 0 })
+	case c.picks[signal]:
+		at := slices.IndexFunc(meant, func(p incident.PodValue) bool { return p.Value == *r.Value })
+		meant = meant[max(at, 0) : at+1]
+	default:
+		return nil
+	}
+	var names []string
+	for _, p := range meant {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// counts says that a reading is the number of pods that are 1, the others being 0.
+func counts(r incident.Reading) bool {
+	sum := 0.0
+	for _, p := range r.Pods {
+		if p.Value != 0 && p.Value != 1 {
+			return false
+		}
+		sum += p.Value
+	}
+	return r.Unit == incident.UnitCount && sum == *r.Value
+}
