@@ -254,6 +254,20 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 	}
 }
 
+// The keys of the configuration are one level down there, and each would be unknown.
+func TestValuesOfTheChartAreToldFromAConfiguration(t *testing.T) {
+	t.Parallel()
+	const values = "config:\n  mode: approve\n  store: {url: sqlite://medic.db}\n"
+	const want = "values.yaml:1:1: config: this file has values for the Helm chart"
+	_, err := Parse("values.yaml", []byte(values), Options{})
+	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v, want one problem, %q", err, want)
+	}
+	if !strings.Contains(err.Error(), "--values values.yaml") {
+		t.Errorf("got %v, want the command for this file", err)
+	}
+}
+
 func TestAllMistakesComeAtOnceInTheOrderOfTheFile(t *testing.T) {
 	t.Parallel()
 	bad := strings.NewReplacer("mode: approve", "mode: yolo", "kind: envoy-gateway", "kind: nginx", "{min: 2, max: 8}",

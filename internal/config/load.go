@@ -77,6 +77,12 @@ func open(name string, data []byte, opts Options) (*loader, bool) {
 	root, err := strictyaml.Parse(name, data, maxFileSize)
 	l := &loader{problems: problems{root: root}, opts: opts, dir: filepath.Dir(name)}
 	l.add(err)
+	if _, values := root.Lookup("config"); err == nil && values {
+		l.at("config", "this file has values for the Helm chart, which adds what is missing. Check what the chart makes of "+
+			"it: helm template deploy/helm/vllm-medic --values %s --show-only templates/configmap.yaml "+
+			"| yq -r '.data[\"medic.yaml\"]' > medic.yaml", name)
+		return l, false
+	}
 	return l, err == nil
 }
 
