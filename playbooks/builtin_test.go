@@ -64,6 +64,9 @@ type trouble struct {
 	readings  map[string]float64
 	// cluster is what Kubernetes says; nil means that none is configured.
 	cluster *incident.Cluster
+	// versions are those that serve, and pods the values of single pods by signal.
+	versions []incident.ServedVersion
+	pods     map[string][]incident.PodValue
 	// dead are alerts that cannot see the pool.
 	dead []incident.DeadAlert
 	// none lists signals that have no data in this trouble.
@@ -89,7 +92,12 @@ func (tr trouble) evidence(changes map[string]float64) incident.Evidence {
 	if tr.cluster != nil {
 		ev.Cluster = *tr.cluster
 	}
-	ev.DeadAlerts = tr.dead
+	ev.DeadAlerts, ev.Versions = tr.dead, tr.versions
+	for name, pods := range tr.pods {
+		r := ev.Readings[name]
+		r.Signal, r.Pods, r.Direction = name, pods, incident.HigherIsWorse
+		ev.Readings[name] = r
+	}
 	for _, name := range tr.none {
 		if _, changed := changes[name]; !changed {
 			ev.Readings[name] = incident.Reading{Signal: name, At: at()}

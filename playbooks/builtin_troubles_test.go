@@ -134,6 +134,21 @@ func troublesOfEngines() []trouble {
 			not:      []map[string]float64{{"stuck_worst_rank": 0}, {"stuck_second_rank": 3}},
 		},
 		{
+			diagnosis: "mixed-versions", alert: "vLLMHighTPOT",
+			readings: with(map[string]float64{
+				"tpot_p95": 0.06, "tpot_worst_pod": 0.08, "tpot_second_pod": 0.08, "tpot_mean_worst_pod": 0.06,
+				"tpot_mean_second_pod": 0.06,
+			}),
+			versions: []incident.ServedVersion{
+				{Version: "0.23.0", Pods: []string{"a", "b"}}, {Version: "0.24.0", Pods: []string{"c", "d"}},
+			},
+			pods: map[string][]incident.PodValue{
+				"tpot_mean_worst_pod": {{Pod: "c", Value: 0.06}, {Pod: "d", Value: 0.06}, {Pod: "a", Value: 0.02}},
+			},
+			not:   []map[string]float64{{"tpot_worst_pod": 0.04}},
+			needs: []string{"tpot_worst_pod"},
+		},
+		{
 			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
 			readings: with(map[string]float64{
 				"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5,

@@ -19,6 +19,7 @@ type Catalog struct {
 	facts     map[string]factSource
 	ratios    map[string]ratio
 	peers     map[string]peers
+	versions  map[string]versionPick
 	profiles  []incident.SLO
 	playbooks []*playbook
 	diagnoses []*diagnosis // by rank, then in the order of the files
@@ -73,6 +74,9 @@ func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	for name := range maps.Clone(wanted) {
 		for _, source := range c.sources(name) {
 			wanted[source] = true
+		}
+		if c.facts[name].name == factVersions {
+			wanted[incident.SignalRunning] = true // by which the pods that serve are known
 		}
 	}
 	return slices.DeleteFunc(c.AllSignals(), func(s incident.Signal) bool { return !wanted[s.Name] })

@@ -29,7 +29,7 @@ func (d document) isPlaybook() bool {
 }
 
 // signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out
-// from two others (ratio) or from the pods of others (outliers, others).
+// from two others (ratio), from the pods of others (outliers, others), or from them by version (versions).
 type signalDoc struct {
 	// The name that rules use.
 	Name string `yaml:"name"`
@@ -57,6 +57,8 @@ type signalDoc struct {
 	// The highest of the peers of such pods, or of all pods where there are none, instead of a query: the name of the
 	// signal with the outliers.
 	Others string `yaml:"others"`
+	// Another signal's values per pod, compared between the versions of vLLM in the pool, instead of a query.
+	Versions *versionsDoc `yaml:"versions"`
 	// seconds, ratio (0 to 1), count, per_second, tokens or bytes.
 	Unit string `yaml:"unit"`
 	// higher_is_worse, lower_is_worse or neutral.
@@ -93,6 +95,15 @@ type outliersDoc struct {
 	Above *float64 `yaml:"above"`
 	// The field of the pool's SLO that an outlier exceeds as well: ttft, tpot, queue_time or e2e.
 	Target string `yaml:"target"`
+}
+
+// versionsDoc takes one value out of another signal's values per pod, where the pool has several versions of vLLM and
+// each of these pods' is known. The worst version is the one whose best pod is worst.
+type versionsDoc struct {
+	// A signal with pods.
+	Of string `yaml:"of"`
+	// worst: the value of the best pod of the worst version. others: that of the worst pod of all other versions.
+	Take string `yaml:"take"`
 }
 
 type profileDoc struct {

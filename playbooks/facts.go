@@ -20,8 +20,8 @@ type factSource struct {
 	name string
 	unit incident.Unit
 	read func(incident.Evidence) (value float64, ok bool)
-	// alerts says that the fact comes from the alerts and not from Kubernetes.
-	alerts bool
+	// alerts says that the fact comes from the alerts and not from Kubernetes; metrics, that metrics tell it, too.
+	alerts, metrics bool
 }
 
 // factSources are the facts that a signal can be, by name. They are counted by us and not measured by Prometheus.
@@ -62,7 +62,10 @@ func factSources() map[string]factSource {
 		"recent_oom_kills": count(func(ev incident.Evidence) int {
 			return len(crashes(ev, func(c incident.Crash) bool { return c.Reason == "OOMKilled" }))
 		}),
-		"recent_rollouts":            count(rollouts),
+		"recent_rollouts": count(rollouts),
+		factVersions: {unit: incident.UnitCount, metrics: true, read: func(ev incident.Evidence) (float64, bool) {
+			return float64(len(ev.Versions)), len(ev.Versions) > 0
+		}},
 		"youngest_pod_age":           {unit: incident.UnitSeconds, read: youngest},
 		"youngest_crash_age":         {unit: incident.UnitSeconds, read: sinceLast(anyCrash)},
 		"youngest_gpu_oom_age":       {unit: incident.UnitSeconds, read: sinceLast(outOfGPU)},
@@ -202,9 +205,9 @@ func (c *Catalog) reading(name string, ev incident.Evidence, slo incident.SLO) (
 	if f, is := c.facts[name]; is {
 		cl := ev.Cluster
 		switch {
-		case !f.alerts && cl.NotConfigured:
+		case !f.alerts && !f.metrics && cl.NotConfigured:
 			return r, true
-		case !f.alerts && cl.Error != "" && len(cl.Pods) == 0:
+		case !f.alerts && !f.metrics && cl.Error != "" && len(cl.Pods) == 0:
 			r.Error = cl.Error
 			return r, true
 		}
@@ -218,6 +221,9 @@ func (c *Catalog) reading(name string, ev incident.Evidence, slo incident.SLO) (
 	}
 	if p, is := c.peers[name]; is {
 		return c.comparison(r, p, ev, slo), true
+	}
+	if p, is := c.versions[name]; is {
+		return p.reading(r, ev), true
 	}
 	return r, false
 }

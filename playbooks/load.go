@@ -47,12 +47,13 @@ func Load(files []File, opts Options) (*Catalog, error) {
 		broken: map[string]bool{},
 		first:  map[string]strictyaml.Problem{},
 		catalog: &Catalog{
-			targets: map[string]string{},
-			byName:  map[string]incident.Signal{},
-			picks:   map[string]bool{},
-			facts:   map[string]factSource{},
-			ratios:  map[string]ratio{},
-			peers:   map[string]peers{},
+			targets:  map[string]string{},
+			byName:   map[string]incident.Signal{},
+			picks:    map[string]bool{},
+			facts:    map[string]factSource{},
+			ratios:   map[string]ratio{},
+			peers:    map[string]peers{},
+			versions: map[string]versionPick{},
 		},
 	}
 	l.options()

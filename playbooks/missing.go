@@ -53,7 +53,7 @@ func (c *Catalog) unexaminedSignals(ev incident.Evidence) map[string]string {
 		for name, f := range c.facts {
 			// Prometheus can tell the age of the youngest engine, too.
 			told := f.name == "youngest_pod_age" && ev.Readings[incident.SignalEngineAge].HasValue()
-			if !f.alerts && !told {
+			if !f.alerts && !f.metrics && !told {
 				out[name] = why
 			}
 		}

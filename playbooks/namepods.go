@@ -20,7 +20,8 @@ func (c *Catalog) namePods(list []incident.Condition, readings map[string]incide
 // worst. Nobody is named where there is no other pod, and where the value is that of the whole pool.
 func (c *Catalog) podsMeant(signal string, r incident.Reading) []string {
 	_, apart := c.peers[signal]
-	if !r.HasValue() || len(r.Pods) < 2 && !apart {
+	_, side := c.versions[signal]
+	if !r.HasValue() || len(r.Pods) < 2 && !apart && !side {
 		return nil
 	}
 	meant := slices.Clone(r.Pods)

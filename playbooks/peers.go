@@ -70,6 +70,9 @@ func (c *Catalog) sources(name string) []string {
 	if r, ok := c.ratios[name]; ok {
 		return []string{r.of, r.per}
 	}
+	if v, ok := c.versions[name]; ok {
+		return []string{v.of}
+	}
 	p, ok := c.peers[name]
 	if !ok {
 		return nil

@@ -75,17 +75,19 @@ func (l *loader) signal(at strictyaml.Value, s signalDoc) {
 	}
 }
 
-// origin reads where the values of a signal come from: exactly one of five.
+// origin reads where the values of a signal come from: exactly one of six.
 func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) {
 	given := 0
-	for _, is := range []bool{s.Query != "", s.Fact != "", s.Ratio != nil, s.Outliers != nil, s.Others != ""} {
+	for _, is := range []bool{
+		s.Query != "", s.Fact != "", s.Ratio != nil, s.Outliers != nil, s.Others != "", s.Versions != nil,
+	} {
 		if is {
 			given++
 		}
 	}
 	switch {
 	case given > 1:
-		l.add(at.Problem("a signal is one of query, fact, ratio, outliers and others"))
+		l.add(at.Problem("a signal is one of query, fact, ratio, outliers, others and versions"))
 	case s.Fact != "":
 		l.fact(at, s)
 	case s.Ratio != nil:
@@ -94,6 +96,8 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 		l.outliers(at, s)
 	case s.Others != "":
 		l.others(at, s)
+	case s.Versions != nil:
+		l.versions(at, s)
 	default:
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {

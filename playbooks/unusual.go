@@ -28,7 +28,8 @@ const (
 // together, and what changed lately. None of it chooses a cause: an unusual value is not a wrong one, and what happened
 // before is not what it came from.
 func (c *Catalog) unusual(ev incident.Evidence) []string {
-	return slices.Concat(unscheduled(ev), loadGone(ev), recentChanges(ev), c.departures(ev), c.together(ev))
+	return slices.Concat(
+		versionsServed(ev), unscheduled(ev), loadGone(ev), recentChanges(ev), c.departures(ev), c.together(ev))
 }
 
 // loadGone says that the load has fallen, so that what the window shows may be over already.

@@ -68,6 +68,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 		Phase:       string(pod.Status.Phase),
 		Ready:       podReady(pod),
 		Terminating: pod.DeletionTimestamp != nil,
+		Version:     versionOf(pod, container),
 	}
 	if pod.Status.StartTime != nil {
 		out.Started = pod.Status.StartTime.UTC()

@@ -90,6 +90,7 @@ func (c *Collector) Collect(
 	}
 	ev.Readings, ev.SampledAt = c.readings(ctx, pool, signals, opts, found, err, ev.At)
 	wg.Wait()
+	ev.Versions = c.versions(ctx, pool, found, ev)
 	return ev
 }
 

@@ -49,6 +49,8 @@ type Incident struct {
 	ReadAt      time.Time          `json:"readAt,omitzero"`
 	Dialect     string             `json:"dialect,omitempty"`
 	Cluster     Cluster            `json:"cluster"`
+	// Versions are those of vLLM that serve in the pool, where it has several.
+	Versions []ServedVersion `json:"versions,omitempty"`
 	// DeadAlerts are alerts whose rule cannot see this pool's vLLM.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	// Unexamined are alerts about whose rule that is not known.

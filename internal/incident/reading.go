@@ -168,6 +168,9 @@ type Evidence struct {
 	// Absent says why Prometheus has no vLLM metric of this pool; empty when it has some, or could not be asked.
 	Absent  string  `json:"absent,omitempty"`
 	Cluster Cluster `json:"cluster"`
+	// Versions are the versions of vLLM that serve in the pool, each with its pods, where it has several; nil where it has
+	// one, or that is not known of each pod.
+	Versions []ServedVersion `json:"versions,omitempty"`
 	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was
 	// not looked at.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
@@ -175,6 +178,15 @@ type Evidence struct {
 	Unexamined []UnexaminedAlert `json:"unexamined,omitempty"`
 	// Recorded is set where the readings are recorded ones; nil: they are of this moment.
 	Recorded *Recorded `json:"-"`
+}
+
+// ServedVersion is one of the versions of vLLM in a pool.
+type ServedVersion struct {
+	// Version is that of the image ("0.24.0"); where only names of metrics tell, what they leave possible ("0.20 or
+	// later").
+	Version string `json:"version"`
+	// Pods are the names of its pods, in order, as the readings have them.
+	Pods []string `json:"pods"`
 }
 
 // Recorded is what belongs to recorded readings.
@@ -375,6 +387,8 @@ type Pod struct {
 	CrashLooping bool `json:"crashLooping,omitempty"`
 	// Terminating says that the pod is on its way out.
 	Terminating bool `json:"terminating,omitempty"`
+	// Version is vLLM's, by the tag of the engine's image; empty where that does not tell.
+	Version string `json:"version,omitempty"`
 	// Reason is all of this and how containers ended, in one line for people. Nothing is read out of it.
 	Reason string `json:"reason,omitempty"`
 }

@@ -38,7 +38,7 @@ var groupPrefixes = map[string]Group{
 	"http_": GroupErrors, "rejected_": GroupErrors,
 	"gpu_": GroupGPU, "rss_": GroupGPU,
 	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods,
-	"youngest_": GroupPods, "stalled_": GroupPods, "dead_": GroupPods, "prefill_pods": GroupPods,
+	"youngest_": GroupPods, "stalled_": GroupPods, "dead_": GroupPods, "versions": GroupPods, "prefill_pods": GroupPods,
 	"stuck_": GroupPods, "busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
 }
 

@@ -120,7 +120,7 @@ func lastLook(inc incident.Incident) (look, bool) {
 		Of: incident.KindInvestigated, Alerts: inc.AlertNames(), Others: inc.Others,
 		Evidence: incident.Evidence{
 			At: inc.ReadAt, Readings: inc.Readings, Dialect: inc.Dialect, Cluster: inc.Cluster,
-			DeadAlerts: inc.DeadAlerts, Unexamined: inc.Unexamined,
+			DeadAlerts: inc.DeadAlerts, Unexamined: inc.Unexamined, Versions: inc.Versions,
 		},
 	}}
 	// The diagnoses that were not chosen are of the newest investigation, whatever the plan rests on.

@@ -122,6 +122,8 @@ type PodFacts struct {
 	Log      []string `yaml:"log,omitempty"`
 	// Waiting is the reason why the container does not run, such as CrashLoopBackOff.
 	Waiting string `yaml:"waiting,omitempty"`
+	// Version is that of the pod's image; empty: the incident's. Its metrics are the incident's in any case.
+	Version string `yaml:"version,omitempty"`
 }
 
 // Phase is a stretch of time. What it does not name stays as it was at the end of the phase before.

@@ -91,7 +91,9 @@ func (inc *Incident) template(image, hash string) corev1.PodTemplateSpec {
 	}
 }
 
-func (inc *Incident) image() string { return "vllm/vllm-openai:v" + inc.Generation }
+func (inc *Incident) image() string { return imageOf + inc.Generation }
+
+const imageOf = "vllm/vllm-openai:v"
 
 func (inc *Incident) newImage() string {
 	if inc.Cluster.RolloutImage != "" {
@@ -188,6 +190,9 @@ func (inc *Incident) podObject(i int, name string) *corev1.Pod {
 		born = 86400
 	}
 	template := inc.template(inc.newImage(), hashNew)
+	if f.Version != "" {
+		template.Spec.Containers[0].Image = imageOf + f.Version
+	}
 	ready := corev1.ConditionTrue
 	if f.NotReady {
 		ready = corev1.ConditionFalse
@@ -211,7 +216,7 @@ func (inc *Incident) podObject(i int, name string) *corev1.Pod {
 
 func (inc *Incident) containerStatus(f PodFacts, born metav1.Time) corev1.ContainerStatus {
 	s := corev1.ContainerStatus{
-		Name: container, Image: inc.newImage(), Ready: !f.NotReady,
+		Name: container, Image: inc.newImage(), Ready: !f.NotReady, // nothing reads the image of a status
 		RestartCount: int32(f.Restarts),
 	}
 	began := born

@@ -194,7 +194,7 @@ func (l *lab) look(t *testing.T, name string, full incident.Incident, ledger rem
 	cfg := configured(t, l.playbook, l.replays[name].labeled.SLO)
 	read := incident.Evidence{
 		At: full.ReadAt, Readings: full.Readings, Dialect: full.Dialect, Cluster: full.Cluster,
-		DeadAlerts: full.DeadAlerts, Unexamined: full.Unexamined,
+		DeadAlerts: full.DeadAlerts, Unexamined: full.Unexamined, Versions: full.Versions,
 	}
 	scale(t, l.cluster, read.Cluster)
 	i, err := remediation.NewInvestigator(cfg.Pools, cfg.Policy, remediation.InvestigatorDeps{
