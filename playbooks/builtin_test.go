@@ -382,6 +382,32 @@ func TestWhatIsByDesignAnswersOnlyItsOwnAlerts(t *testing.T) {
 	}
 }
 
+// How long a request takes is for its alerts, and for a pool that says how long it may take.
+func TestLongAnswersAreToldWhereSomebodyAskedAboutThem(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	ev := readings(with(map[string]float64{"e2e_p95": 50, "decode_p95": 48, "generation_len_p95": 1800}))
+	profiled, own := chat(), chat()
+	profiled.SLO.Profile, own.SLO.Profile = "chat", "chat"
+	own.SLO.E2E = 20
+	for _, tt := range []struct {
+		name  string
+		alert string
+		pool  incident.Pool
+		want  string
+	}{
+		{"its alert", "HighE2ELatency", profiled, "long-answers"},
+		{"another alert, and the profile's target", "SomethingElse", profiled, "none"},
+		{"another alert, and a target of the pool's own", "SomethingElse", own, "long-answers"},
+		{"an alert of another playbook", "vLLMHighTTFT", own, "none"},
+	} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alert), Pool: tt.pool, Evidence: ev})
+		if nameOf(got.Diagnosis) != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, nameOf(got.Diagnosis), tt.want)
+		}
+	}
+}
+
 // The steps of a cause are not taken away because another alert's playbook warns against them for a cause of its own.
 func TestAnAlertAboutOnePodDoesNotForbidTheStepsOfAnotherCause(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,7 @@ func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 // matter. A name that no playbook answers, and no name at all, ask for every playbook. Each signal is there once, in
 // the order of the catalog.
 func (c *Catalog) Signals(alertNames []string) []incident.Signal {
-	wanted := c.selection(alertNames).signals()
+	wanted := c.selection(alertNames, incident.SLO{TTFT: 1, TPOT: 1, QueueTime: 1, E2E: 1}).signals()
 	for name := range maps.Clone(wanted) {
 		for _, source := range c.sources(name) {
 			wanted[source] = true
@@ -134,10 +134,12 @@ type diagnosis struct {
 	explains []string
 	always   bool
 	own      bool // only for alerts that its playbook answers
-	never    []never
-	noAction string
-	steps    []step
-	at       strictyaml.Value
+	// ownTarget is the target for which own doesn't count where the pool sets it itself; empty: none.
+	ownTarget string
+	never     []never
+	noAction  string
+	steps     []step
+	at        strictyaml.Value
 }
 
 // acts says whether the diagnosis asks for a change or for a person.

@@ -56,7 +56,7 @@ type verdict struct {
 
 // Diagnose weighs every diagnosis that the alerts lead to. It never fails: what cannot be told is undecided, and said.
 func (c *Catalog) Diagnose(in Input) Result {
-	sel := c.selection(alertNames(in.Alerts))
+	sel := c.selection(alertNames(in.Alerts), in.Pool.SLO)
 	f := c.factsOf(in.Evidence, in.Pool.SLO)
 	verdicts := make([]verdict, 0, len(sel.diagnoses))
 	for _, d := range sel.diagnoses {

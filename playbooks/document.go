@@ -128,7 +128,10 @@ type diagnosisDoc struct {
 	// Evaluated for every alert, whichever playbook handles it.
 	Always bool `yaml:"always"`
 	// Evaluated only for the alerts of its own playbook, not for unknown alerts.
-	OwnAlerts bool       `yaml:"own_alerts"`
+	OwnAlerts bool `yaml:"own_alerts"`
+	// With own_alerts: evaluated for every alert, too, where the pool sets this target itself: ttft, tpot, queue_time or
+	// e2e.
+	OwnTarget string     `yaml:"own_target"`
 	When      string     `yaml:"when"`
 	Explains  []string   `yaml:"explains"`
 	Never     []neverDoc `yaml:"never"`

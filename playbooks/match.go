@@ -22,7 +22,7 @@ type selection struct {
 	unknown []string
 }
 
-func (c *Catalog) selection(alertNames []string) selection {
+func (c *Catalog) selection(alertNames []string, slo incident.SLO) selection {
 	var s selection
 	for _, name := range alertNames {
 		known := slices.ContainsFunc(c.playbooks, func(p *playbook) bool { return slices.Contains(p.alerts, name) })
@@ -42,7 +42,7 @@ func (c *Catalog) selection(alertNames []string) selection {
 			s.named = append(s.named, p)
 		}
 		for _, d := range slices.Concat(p.diagnoses, p.also) {
-			s.reached[d] = s.reached[d] || answers || !d.own
+			s.reached[d] = s.reached[d] || answers || !d.own || c.setsItself(slo, d.ownTarget)
 		}
 	}
 	for _, d := range c.diagnoses {

@@ -93,7 +93,7 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 	}
 	d := &diagnosis{
 		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always,
-		own: doc.OwnAlerts, at: at,
+		own: doc.OwnAlerts, ownTarget: doc.OwnTarget, at: at,
 		when:     l.rule(at.Key("when"), doc.When),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
@@ -107,6 +107,14 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 	}
 	if doc.Always && doc.OwnAlerts {
 		l.add(at.Key("own_alerts").Problem("own_alerts and always contradict each other"))
+	}
+	if doc.OwnTarget != "" {
+		if !doc.OwnAlerts {
+			l.add(at.Key("own_target").Problem("own_target needs own_alerts: true"))
+		}
+		if !slices.Contains(targetNames(), doc.OwnTarget) {
+			l.add(at.Key("own_target").Problem("own_target: %s", strictyaml.NotOneOf(doc.OwnTarget, targetNames())))
+		}
 	}
 	if d.when != nil {
 		l.sameRule(at.Key("when"), d)

@@ -79,6 +79,16 @@ func (l *loader) seconds(at strictyaml.Value, field string, d *strictyaml.Durati
 	return time.Duration(*d).Seconds()
 }
 
+// setsItself says that a pool has this target and doesn't take it over from its profile. A profile can't know what is
+// asked of a pool: how long answers are, most of all.
+func (c *Catalog) setsItself(slo incident.SLO, target string) bool {
+	if targetOf(slo, target) == 0 {
+		return false
+	}
+	profile, known := c.Profile(slo.Profile)
+	return !known || targetOf(profile, target) < targetOf(slo, target) || targetOf(profile, target) > targetOf(slo, target)
+}
+
 // TargetSignals are the signals that a target is for.
 func (c *Catalog) TargetSignals() []incident.Signal {
 	var out []incident.Signal

@@ -42,7 +42,7 @@ type OpenStep struct {
 
 // Replay is Diagnose for evidence of the past.
 func (c *Catalog) Replay(k Kept) Replayed {
-	sel := c.selection(alertNames(k.Alerts))
+	sel := c.selection(alertNames(k.Alerts), k.Pool.SLO)
 	out := Replayed{NotRead: c.restore(&k, sel)}
 	out.Result = c.Diagnose(k.Input)
 	f := c.factsOf(k.Evidence, k.Pool.SLO)

@@ -98,12 +98,13 @@ func words() map[string][]string {
 		return out
 	}
 	return map[string][]string{
-		"signal.unit":      texts(len(units()), func(i int) string { return string(units()[i]) }),
-		"signal.direction": texts(len(directions()), func(i int) string { return string(directions()[i]) }),
-		"signal.target":    targetNames(),
-		"signal.fact":      slices.Sorted(maps.Keys(factSources())),
-		"never.knob":       knobs(),
-		"never.change":     texts(len(changes()), func(i int) string { return string(changes()[i]) }),
+		"signal.unit":          texts(len(units()), func(i int) string { return string(units()[i]) }),
+		"signal.direction":     texts(len(directions()), func(i int) string { return string(directions()[i]) }),
+		"signal.target":        targetNames(),
+		"signal.fact":          slices.Sorted(maps.Keys(factSources())),
+		"diagnosis.own_target": targetNames(),
+		"never.knob":           knobs(),
+		"never.change":         texts(len(changes()), func(i int) string { return string(changes()[i]) }),
 	}
 }
 
