@@ -94,7 +94,7 @@ func TestEveryQueryUsesCanonicalNamesAndNoMatcherOfAPool(t *testing.T) {
 				t.Errorf("%s reads %q", s.Name, vs.Name)
 			}
 			for _, m := range vs.LabelMatchers {
-				if !slices.Contains([]string{"__name__", "finished_reason", "reason", "status"}, m.Name) {
+				if !slices.Contains([]string{"__name__", "finished_reason", "reason", "status", "engine", "llm_d_ai_role"}, m.Name) {
 					t.Errorf("%s has the matcher %s", s.Name, m)
 				}
 			}
