@@ -3,6 +3,7 @@ package rights
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -38,6 +40,16 @@ func routes(t *testing.T, c *kubetest.Cluster, rc *rest.Config) {
 	// There is no such kind here.
 	makeDeployment(t, c, "served", plain, operator("serving.kserve.io/v1beta1", "InferenceService", "served"))
 	makeDeployment(t, c, "stranger", plain)
+	// The bot asks once for each notification, so the API server must know its permissions by then.
+	kubetest.Eventually(t, "the right to read pods and what owns them", func(ctx context.Context) error {
+		cs, err := kubernetes.NewForConfig(rc)
+		if err != nil {
+			return err
+		}
+		_, err = cs.CoreV1().Pods("llm").Get(ctx, "stranger-1", metav1.GetOptions{})
+		_, owner := cs.AppsV1().ReplicaSets("llm").Get(ctx, "stranger-7d4", metav1.GetOptions{})
+		return errors.Join(err, owner)
+	})
 	b := startBot(t, rc)
 	b.deliver(t, "a", map[string]string{"namespace": "others", "pod": "somebody-1"})
 	b.deliver(t, "ccc", map[string]string{"namespace": "llm", "pod": "stranger-1"})
