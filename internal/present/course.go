@@ -159,16 +159,20 @@ func MadeFor(inc incident.Incident, m incident.Made) string {
 	return ""
 }
 
-// Moves are the signals that decide about recovery, before and after a change. What an older version stored has no
-// moves.
+// Moves are the signals that decide about recovery, before and after a change, in the order of MovesOf. What an older
+// version stored has no moves.
 func Moves(inc incident.Incident, v incident.Verification) []incident.Move {
 	if v.Comparison != nil {
-		return v.Comparison.Moves
+		return MovesOf(v.Comparison)
 	}
 	var names []string
 	if inc.Diagnosis != nil {
 		names = slices.Clone(inc.Diagnosis.Healthy)
 	}
 	_, found := incident.VerdictOf(v.Before, v.After, names, incident.Undecided)
-	return found.Moves
+	return MovesOf(&found)
 }
+
+// MovesOf are the signals of a comparison in the order in which they are read: what the change was decided by, what
+// users feel, the rest.
+func MovesOf(c *incident.Comparison) []incident.Move { return ranked(c.Moves) }

@@ -69,7 +69,7 @@ func comparison(c *incident.Comparison) (text string, known bool) {
 			parts = append(parts, clause)
 		}
 	}
-	if moved := moves(c.Moves); moved != "" {
+	if moved := moves(ranked(c.Moves)); moved != "" {
 		parts = append(parts, moved) // begins with a name, which is as it is
 	}
 	if c.Unconfirmed {
@@ -115,6 +115,32 @@ func noEffect(n incident.NoEffect) string {
 		return "the change did not take effect"
 	}
 	return ""
+}
+
+// ranked puts first what the change was decided by, then what users feel and what the pool has targets for, each in the
+// order of felt; the others keep their order, which has what got worse at the front.
+func ranked(all []incident.Move) []incident.Move {
+	before := make(map[string]incident.Reading, len(all))
+	names := make([]string, 0, len(all))
+	for _, m := range all {
+		before[m.Signal], names = m.Before, append(names, m.Signal)
+	}
+	lead, led := first(before, names)
+	rank := func(m incident.Move) int {
+		at := slices.Index(felt(), m.Signal)
+		switch {
+		case led && m.Signal == lead.Signal:
+			return -1
+		case at >= 0:
+			return at
+		case m.Before.ThresholdFrom == incident.OriginSLO || m.After.ThresholdFrom == incident.OriginSLO:
+			return len(felt())
+		}
+		return len(felt()) + 1
+	}
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b incident.Move) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
 }
 
 // moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97% → 40%". What stayed as it

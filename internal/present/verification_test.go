@@ -1,6 +1,8 @@
 package present
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -164,5 +166,51 @@ func TestOnlyWhatMovedOrIsOutOfItsLimitsIsNamed(t *testing.T) {
 	fine := incident.Move{Moved: incident.MovedNot, Before: reading("fine", 3), After: reading("fine", 3)}
 	if got := moves([]incident.Move{fine}); got != "" {
 		t.Errorf("got %q for what says nothing", got)
+	}
+}
+
+// A message of success begins with the number for which the change was made, and not with one that explains it.
+func TestAComparisonLeadsWithWhatTheChangeWasDecidedBy(t *testing.T) {
+	t.Parallel()
+	move := func(signal string, before, after, limit float64, from incident.Origin) incident.Move {
+		read := func(v float64) incident.Reading {
+			return incident.Reading{
+				Title: signal, Value: new(v), Threshold: new(limit), ThresholdFrom: from,
+				Direction: incident.HigherIsWorse, Unit: incident.UnitCount,
+			}
+		}
+		return incident.Move{Signal: signal, Moved: incident.MovedBetter, Before: read(before), After: read(after)}
+	}
+	queue := move("queue_time_p95", 40, 1, 2, "")
+	waiting := move("waiting", 90, 1, 5, "")
+	ttft := move("ttft_p95", 40, 1, 2, incident.OriginSLO)
+	tpot := move("tpot_p95", 1, 1, 2, incident.OriginSLO)
+	tpot.Moved = incident.MovedWorse
+	own := move("prefill_p95", 3, 1, 2, incident.OriginSLO)
+	errors := move("error_ratio", 3, 1, 2, "")
+	for name, c := range map[string]struct{ moves, want []incident.Move }{
+		"a missed target before its causes": {
+			[]incident.Move{queue, waiting, ttft}, []incident.Move{ttft, queue, waiting},
+		},
+		"then what users feel, then the pool's other targets": {
+			[]incident.Move{tpot, queue, own, ttft}, []incident.Move{ttft, tpot, own, queue},
+		},
+		"requests without an answer before late ones": {
+			[]incident.Move{ttft, queue, errors}, []incident.Move{errors, ttft, queue},
+		},
+		"limits in the order of the playbook": {
+			[]incident.Move{queue, waiting}, []incident.Move{queue, waiting},
+		},
+		"nothing": {nil, nil},
+	} {
+		got := MovesOf(&incident.Comparison{Moves: c.moves})
+		if !slices.EqualFunc(got, c.want, func(a, b incident.Move) bool { return a.Signal == b.Signal }) {
+			t.Errorf("%s: %v", name, got)
+		}
+		if text := Verification(incident.Verification{Comparison: &incident.Comparison{
+			Finding: incident.FoundHealthy, Moves: c.moves,
+		}}); len(c.want) > 0 && !strings.HasPrefix(text, "All metrics within limits. "+c.want[0].Signal+" ") {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }

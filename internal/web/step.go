@@ -220,7 +220,7 @@ func (f frame) made(inc incident.Incident, undo map[string]*command) []madeRow {
 			row.Verdict = present.Verdict(m.Verdict)
 		}
 		if m.Check != nil && !m.DryRun {
-			row.Moves = moveRows(m.Check.Moves)
+			row.Moves = moveRows(present.MovesOf(m.Check))
 		}
 		out = append(out, row)
 	}
