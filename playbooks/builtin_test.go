@@ -28,7 +28,8 @@ func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 // calm are the readings of a pool that is well used and well.
 func calm() map[string]float64 {
 	return map[string]float64{
-		"ttft_p95": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02, "queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
+		"ttft_p95": 0.3, "ttft_p95_lately": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02,
+		"queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
 		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "running": 40, "engines": 2,
 		"kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
 		"prompt_tokens_rate": 4000, "generation_tokens_rate": 1500, "finished_rate": 6, "abort_ratio": 0, "error_ratio": 0,
@@ -43,12 +44,17 @@ func calm() map[string]float64 {
 	}
 }
 
-// with changes the calm pool. What waits has waited in the last two minutes, too, unless a test says otherwise.
+// with changes the calm pool. What is so has been so in the last two minutes, too, unless a test says otherwise.
 func with(changes map[string]float64) map[string]float64 {
 	out := calm()
 	maps.Copy(out, changes)
 	if _, said := changes["waiting_lately"]; !said {
 		out["waiting_lately"] = max(out["waiting"], out["waiting_mean"], out["waiting_per_engine_mean"]*out["engines"])
+	}
+	for _, name := range []string{"ttft_p95", "tpot_p95", "tpot_p99", "preemption_rate"} {
+		if _, said := changes[name+"_lately"]; !said {
+			out[name+"_lately"] = out[name]
+		}
 	}
 	return out
 }

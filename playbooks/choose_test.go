@@ -101,15 +101,36 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 		{
 			"a full cache pushes out what is only cached",
 			[]string{"vLLMHighTTFT"},
-			[]map[string]float64{full, {"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1}},
-			"at-capacity", "prefix-cache-miss", "symptom of at capacity (", "",
+			[]map[string]float64{full, {
+				"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1, "request_rate": 9, "request_rate_usual": 6,
+				"tokens_per_request": 900, "tokens_per_request_usual": 900,
+			}},
+			"at-capacity", "", "", "",
+		},
+		{
+			"longer requests fill the cache, too",
+			[]string{"vLLMHighTTFT"},
+			[]map[string]float64{full, {
+				"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1, "request_rate": 6, "request_rate_usual": 6,
+				"tokens_per_request": 1800, "tokens_per_request_usual": 900,
+			}},
+			"at-capacity", "", "", "",
+		},
+		{
+			"prompts that miss fill the cache themselves where the load is as usual",
+			[]string{"vLLMHighTTFT"},
+			[]map[string]float64{full, {
+				"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1, "request_rate": 6, "request_rate_usual": 6,
+				"tokens_per_request": 900, "tokens_per_request_usual": 900,
+			}},
+			"prefix-cache-miss", "at-capacity", "symptom of prefix cache miss (", "",
 		},
 		{
 			"a cache that misses is chosen, and the queue beside it is said with what would help",
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{few, {"ttft_p95": 4, "prefix_hit_rate": 0.1}},
 			"prefix-cache-miss", "queueing", "also true, independent of prefix cache miss (",
-			"Also true, independently: queueing. For that, consider throttling, adding replicas.",
+			"Skipped throttling: Waiting per engine 3, not above 5.",
 		},
 		{
 			"one slow pod explains that tokens stutter",
@@ -218,7 +239,9 @@ diagnoses:
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alerts...), Pool: chat(), Evidence: readings(with(tt.values))})
+			ev := readings(with(tt.values))
+			ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 2048}}
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alerts...), Pool: chat(), Evidence: ev})
 			if nameOf(got.Diagnosis) != tt.want {
 				t.Fatalf("got %s, want %s", nameOf(got.Diagnosis), tt.want)
 			}

@@ -59,9 +59,21 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 			ThresholdValue: incident.Amount{Value: 0.6, Unit: incident.UnitPerSecond},
 		},
 		{
+			Text: "preemption_rate_lately <= 0", Truth: incident.False, Signal: "preemption_rate_lately",
+			Label: "Preemptions (2 min)", Seen: "3/s", Relation: incident.RelationAtMost, Threshold: "0/s",
+			SeenValue:      incident.Amount{Value: 3, Unit: incident.UnitPerSecond},
+			ThresholdValue: incident.Amount{Value: 0, Unit: incident.UnitPerSecond},
+		},
+		{
 			Text: "absent(finished_rate)", Truth: incident.False, Signal: "finished_rate", Label: "Finished requests",
 			Seen: "6/s", Relation: incident.RelationAbsent,
 			SeenValue: incident.Amount{Value: 6, Unit: incident.UnitPerSecond},
+		},
+		{
+			Text: "kv_usage_max <= 95%", Truth: incident.False, Signal: "kv_usage_max", Label: "KV cache max", Seen: "98%",
+			Relation: incident.RelationAtMost, Threshold: "95%",
+			SeenValue:      incident.Amount{Value: 0.98, Unit: incident.UnitRatio},
+			ThresholdValue: incident.Amount{Value: 0.95, Unit: incident.UnitRatio},
 		},
 	}
 	if diff := cmp.Diff(want, got.Diagnosis.Evidence, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
@@ -121,9 +133,11 @@ func TestNothingHolds(t *testing.T) {
 		}},
 		{"a reading failed", func() incident.Evidence {
 			ev := readings(calm())
-			ev.Readings["ttft_p95"] = incident.Reading{Error: "context deadline exceeded"}
+			for _, name := range []string{"ttft_p95", "ttft_p95_lately"} {
+				ev.Readings[name] = incident.Reading{Error: "context deadline exceeded"}
+			}
 			return ev
-		}(), []string{"Missing readings: TTFT p95 (error: context deadline exceeded).", "Could be long prefill."}},
+		}(), []string{"Missing readings: TTFT p95", " (error: context deadline exceeded).", "Could be long prefill."}},
 		{"a bound settles nothing", func() incident.Evidence {
 			ev := readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "queue_time_p95": 0.3}))
 			for name, v := range map[string]float64{"ttft_p95": 6, "prefill_p95": 2} {
@@ -254,11 +268,12 @@ func TestThresholdsComeFromTheTargetTheRuleAndTheRecovery(t *testing.T) {
 	before := maps.Clone(ev.Readings)
 	got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev})
 	want := map[string]float64{
-		"preemption_rate": 0,    // the recovery rule of the playbook behind the diagnosis
-		"kv_usage_peak":   0.95, // the chosen rule
-		"ttft_p95":        0.5,  // the pool's target, from which the recovery rule is, too
-		"tpot_p95":        0.05, // the pool's target
-		"e2e_p95":         10,   // the pool's target
+		"preemption_rate":        0, // the recovery rule of the playbook behind the diagnosis
+		"preemption_rate_lately": 0, "kv_usage_max": 0.95,
+		"kv_usage_peak": 0.95, // the chosen rule
+		"ttft_p95":      0.5,  // the pool's target, from which the recovery rule is, too
+		"tpot_p95":      0.05, // the pool's target
+		"e2e_p95":       10,   // the pool's target
 	}
 	have := map[string]float64{}
 	var targets []string

@@ -37,8 +37,8 @@ type signalDoc struct {
 	Title string `yaml:"title"`
 	// Its name in messages and charts, at most 20 characters: TTFT p95. Default: the title.
 	Short string `yaml:"short"`
-	// PromQL in vLLM's current metric names. It must return at most one series; $window is the range of rates. Without
-	// a pool's matchers.
+	// PromQL in vLLM's current metric names. It must return at most one series; $window is the range of rates,
+	// $recent that of its newest part. Without a pool's matchers.
 	Query string `yaml:"query"`
 	// The same quantity per pod: PromQL with one series for each value of the label pod; or per data-parallel rank, with
 	// one for each value of the labels pod and engine.

@@ -21,8 +21,9 @@ type File struct {
 
 // Options change how the files are read. The zero value is the normal case.
 type Options struct {
-	// Window replaces $window in the queries. 0 means five minutes, the window of the published vLLM alert rules. Shorter
-	// windows need a shorter scrape interval: rate() wants several samples in each.
+	// Window replaces $window in the queries, and two fifths of it, at most two minutes, replace $recent. 0 means five
+	// minutes, the window of the published vLLM alert rules. Shorter windows need a shorter scrape interval: rate() wants
+	// several samples in each.
 	Window time.Duration
 	// MaxWarmUp bounds the warm-up of every step, for tests in which nothing real warms up. 0 means no
 	// bound.
@@ -83,6 +84,7 @@ type loader struct {
 	files    []File
 	opts     Options
 	window   string
+	recent   string
 	docs     []loaded
 	broken   map[string]bool               // files with mistakes of shape: what is missing there may only be unreadable
 	first    map[string]strictyaml.Problem // where a name was given first
@@ -107,7 +109,7 @@ func (l *loader) options() {
 		l.add(strictyaml.Problem{Text: fmt.Sprintf("the window %s is not between %s and %s", w, minWindow, maxWindow)})
 		w = defaultWindow
 	}
-	l.window = model.Duration(w).String()
+	l.window, l.recent = model.Duration(w).String(), model.Duration(newest(w)).String()
 	if l.opts.MaxWarmUp < 0 {
 		l.add(strictyaml.Problem{Text: fmt.Sprintf("the longest warm-up %s is negative", l.opts.MaxWarmUp)})
 	}

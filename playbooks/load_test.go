@@ -15,6 +15,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
 var update = flag.Bool("update", false,
@@ -94,6 +95,28 @@ func loadGood(t *testing.T, opts playbooks.Options) *playbooks.Catalog {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// What must be so still is read over two minutes, and over less where the whole window is short.
+func TestTheNewestPartOfTheWindow(t *testing.T) {
+	t.Parallel()
+	files, err := catalog.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for window, want := range map[time.Duration]string{
+		0: "[2m])", 20 * time.Second: "[8s])", time.Minute: "[24s])", time.Hour: "[2m])",
+	} {
+		c, err := playbooks.Load(files, playbooks.Options{Window: window})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range c.AllSignals() {
+			if s.Name == "waiting_lately" && !strings.Contains(s.Query, want) {
+				t.Errorf("with a window of %s: %s", window, s.Query)
+			}
+		}
+	}
 }
 
 func TestLoadReadsSignals(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/prometheus/prometheus/promql/parser"
@@ -15,8 +16,22 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// windowToken stands for the range of every rate in a query.
-const windowToken = "$window"
+// The words that stand for ranges in a query: of every rate, and of what must be so still.
+const (
+	windowToken = "$window"
+	recentToken = "$recent"
+)
+
+// longestRecent is the range of what must be so still; in a window of less than five minutes, two fifths of it. Two
+// minutes hold at least two samples of a scrape each minute, and are over soon after a burst.
+const longestRecent = 2 * time.Minute
+
+func newest(window time.Duration) time.Duration { return min(longestRecent, 2*window/5) }
+
+// ranges are what the words stand for.
+func (l *loader) ranges() map[string]string {
+	return map[string]string{windowToken: l.window, recentToken: l.recent}
+}
 
 // maxShort is what a legend of Slack's charts takes.
 const maxShort = 20
@@ -169,7 +184,7 @@ func (l *loader) query(at strictyaml.Value, field, text string, labels []string)
 		return ""
 	}
 	at = at.Key(field)
-	query := strings.ReplaceAll(text, windowToken, l.window)
+	query := strings.NewReplacer(windowToken, l.window, recentToken, l.recent).Replace(text)
 	expr, err := promql.Parse(query, parser.Options{})
 	var many parser.ParseErrors
 	switch {
@@ -197,13 +212,14 @@ func (l *loader) query(at strictyaml.Value, field, text string, labels []string)
 func (l *loader) unwind(text string, offset int) int {
 	written, read := 0, 0
 	for written < len(text) && read < offset {
-		if strings.HasPrefix(text[written:], windowToken) {
-			written += len(windowToken)
-			read += len(l.window)
-			continue
+		wide, long := 1, 1
+		for word, stands := range l.ranges() {
+			if strings.HasPrefix(text[written:], word) {
+				wide, long = len(word), len(stands)
+			}
 		}
-		written++
-		read++
+		written += wide
+		read += long
 	}
 	return utf8.RuneCountInString(text[:written])
 }

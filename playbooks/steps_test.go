@@ -142,14 +142,24 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 49 ms, above 40 ms."},
 		{
 			"prompts that fit into a step",
-			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 6000})), without,
+			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 1500})), without,
 			"Skipped raising max_num_batched_tokens: ",
 		},
 		{
-			"prompts that fit into the step that is set",
+			// Half a codebase in every prompt: each step is full of prompt tokens, and a larger one is as much longer.
+			"steps that are large enough",
 			func() incident.Evidence {
 				ev := readings(with(maps.Clone(prefill)))
-				ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 32768}}
+				ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 8192}}
+				return ev
+			}(), without,
+			"Skipped raising max_num_batched_tokens: ",
+		},
+		{
+			"a step that nothing sets",
+			func() incident.Evidence {
+				ev := readings(with(maps.Clone(prefill)))
+				ev.Cluster = incident.Cluster{Args: map[string]float64{}}
 				return ev
 			}(), without,
 			"Skipped raising max_num_batched_tokens: ",
@@ -187,6 +197,9 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			if tt.ev.Cluster.Args == nil {
+				tt.ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 2048}}
+			}
 			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: tt.ev})
 			if diff := cmp.Diff(tt.want, kinds(got.Steps)); diff != "" {
 				t.Errorf("%s: %s", nameOf(got.Diagnosis), diff)

@@ -27,7 +27,8 @@ func features() []string {
 	return []string{
 		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate",
 		"nixl_expired_rate", "waiting_deferred",
-		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "ttft_p95_lately", "tpot_p95_lately",
+		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "engines_young", "engines_new",
+		"request_rate", "request_rate_usual", "tokens_per_request", "tokens_per_request_usual",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods",
 		"waiting_worst_rank", "ttft_worst_rank", "tpot_worst_rank", "tpot_mean_worst_rank", "stuck_worst_rank",
 		"tokens_worst_rank",

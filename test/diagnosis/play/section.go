@@ -44,13 +44,14 @@ func Section(s Score, ordinary []Incident, blind []Blind) string {
 	for _, l := range Table(s, ordinary, blind) {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", l.Corpus, l.First, l.Now)
 	}
+	ordered := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return r.Right() && len(r.Harm) == 0 })
+	if len(ordered) == 0 {
+		out.WriteString("\nNo answer is wrong or harmful now.\n\n")
+		return out.String()
+	}
 	out.WriteString("\nWrong or harmful answers now:\n\n| incident | expected | got | harmful |\n|---|---|---|---|\n")
-	ordered := slices.Clone(s)
 	slices.SortFunc(ordered, func(a, b Result) int { return strings.Compare(a.Incident.Name, b.Incident.Name) })
 	for _, r := range ordered {
-		if r.Right() && len(r.Harm) == 0 {
-			continue
-		}
 		var harm []string
 		for _, h := range r.Harm {
 			harm = append(harm, h.Deed)
