@@ -149,6 +149,21 @@ func troublesOfEngines() []trouble {
 			needs: []string{"tpot_worst_pod"},
 		},
 		{
+			diagnosis: "role-starved", alert: "vLLMQueueBacklog",
+			readings: with(map[string]float64{
+				"waiting": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "waiting_mean": 60, "ttft_p95": 6,
+			}),
+			pods: map[string][]incident.PodValue{
+				"running":            {{Pod: "p", Value: 1}, {Pod: "d", Value: 8}},
+				"prefill_pods":       {{Pod: "p", Value: 1}, {Pod: "d", Value: 0}},
+				"waiting":            {{Pod: "p", Value: 60}, {Pod: "d", Value: 0}},
+				"waiting_worst_rank": {{Pod: "p", Rank: "0", Value: 60}, {Pod: "d", Rank: "0", Value: 0}},
+				"kv_usage":           {{Pod: "p", Value: 0.1}, {Pod: "d", Value: 0.2}},
+				"ttft_worst_pod":     {{Pod: "p", Value: 6}, {Pod: "d", Value: 0.1}},
+			},
+			not: []map[string]float64{{"prefix_hit_rate": .05, "prefix_hit_rate_usual": .5, "prompt_len_usual": 2000}},
+		},
+		{
 			diagnosis: "one-bad-replica", alert: "vLLMQueueBacklog",
 			readings: with(map[string]float64{
 				"waiting": 40, "waiting_per_engine": 5, "waiting_per_engine_mean": 5,

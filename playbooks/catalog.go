@@ -20,6 +20,8 @@ type Catalog struct {
 	ratios    map[string]ratio
 	peers     map[string]peers
 	versions  map[string]versionPick
+	sides     map[string]rolePick
+	last      map[string]lastOf
 	profiles  []incident.SLO
 	playbooks []*playbook
 	diagnoses []*diagnosis // by rank, then in the order of the files

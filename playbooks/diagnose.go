@@ -127,7 +127,11 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 	ownerAnswers := slices.Contains(sel.named, d.owner)
 	for _, s := range d.steps {
 		if s.condition != nil {
-			if a := s.condition.ask(f); a.truth != incident.True {
+			a := s.condition.ask(f)
+			if a.truth == incident.False && s.request.Kind == incident.StepManual {
+				continue // another advice is meant for this
+			}
+			if a.truth != incident.True {
 				left = append(left, "Skipped "+stepWords(s.request)+": "+a.why()+".")
 				continue
 			}

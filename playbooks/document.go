@@ -29,7 +29,8 @@ func (d document) isPlaybook() bool {
 }
 
 // signalDoc is a signal. It is read from Prometheus (query), from what is known of the cluster (fact), or worked out
-// from two others (ratio), from the pods of others (outliers, others), or from them by version (versions).
+// from two others (ratio), from the pods of others (outliers, others), or from them by version (versions) or by role
+// (role, last_of_role).
 type signalDoc struct {
 	// The name that rules use.
 	Name string `yaml:"name"`
@@ -59,6 +60,11 @@ type signalDoc struct {
 	Others string `yaml:"others"`
 	// Another signal's values per pod, compared between the versions of vLLM in the pool, instead of a query.
 	Versions *versionsDoc `yaml:"versions"`
+	// Another signal's values of the prefill pods or of the decode pods, in a pool whose pods have these roles, instead of
+	// a query. No data unless the role of every pod that serves is known.
+	Role *roleDoc `yaml:"role"`
+	// Signals that name pods, instead of a query: how many of these have no other pod in their role.
+	LastOfRole []string `yaml:"last_of_role"`
 	// seconds, ratio (0 to 1), count, per_second, tokens or bytes.
 	Unit string `yaml:"unit"`
 	// higher_is_worse, lower_is_worse or neutral.
@@ -103,6 +109,16 @@ type versionsDoc struct {
 	// A signal with pods.
 	Of string `yaml:"of"`
 	// worst: the value of the best pod of the worst version. others: that of the worst pod of all other versions.
+	Take string `yaml:"take"`
+}
+
+// roleDoc takes one value out of another signal's values of the pods in a role.
+type roleDoc struct {
+	// A signal with pods.
+	Of string `yaml:"of"`
+	// prefill or decode.
+	Is string `yaml:"is"`
+	// mean, highest or lowest.
 	Take string `yaml:"take"`
 }
 

@@ -225,6 +225,12 @@ func (c *Catalog) reading(name string, ev incident.Evidence, slo incident.SLO) (
 	if p, is := c.versions[name]; is {
 		return p.reading(r, ev), true
 	}
+	if p, is := c.sides[name]; is {
+		return p.reading(r, ev), true
+	}
+	if l, is := c.last[name]; is {
+		return c.lastPods(r, l, ev, slo), true
+	}
 	return r, false
 }
 

@@ -55,6 +55,8 @@ func Load(files []File, opts Options) (*Catalog, error) {
 			ratios:   map[string]ratio{},
 			peers:    map[string]peers{},
 			versions: map[string]versionPick{},
+			sides:    map[string]rolePick{},
+			last:     map[string]lastOf{},
 		},
 	}
 	l.options()

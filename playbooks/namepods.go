@@ -21,12 +21,13 @@ func (c *Catalog) namePods(list []incident.Condition, readings map[string]incide
 func (c *Catalog) podsMeant(signal string, r incident.Reading) []string {
 	_, apart := c.peers[signal]
 	_, side := c.versions[signal]
-	if !r.HasValue() || len(r.Pods) < 2 && !apart && !side {
+	_, last := c.last[signal]
+	if !r.HasValue() || len(r.Pods) < 2 && !apart && !side && !last {
 		return nil
 	}
 	meant := slices.Clone(r.Pods)
 	switch {
-	case apart:
+	case apart, last:
 	case counts(r):
 		meant = slices.DeleteFunc(meant, func(p incident.PodValue) bool { return p.Value == 0 })
 	case c.picks[signal]:

@@ -73,24 +73,34 @@ func (c *Catalog) sources(name string) []string {
 	if v, ok := c.versions[name]; ok {
 		return []string{v.of}
 	}
-	p, ok := c.peers[name]
-	if !ok {
-		return nil
-	}
 	var out []string
-	for _, a := range p.apart {
+	for _, a := range c.peers[name].apart {
 		out = append(out, a.of)
 	}
-	if _, known := c.byName[incident.SignalPrefillPods]; known {
-		out = append(out, incident.SignalPrefillPods)
+	if side, ok := c.sides[name]; ok {
+		out = append(out, side.of)
+	}
+	for _, of := range c.last[name] {
+		out = append(out, of)
+		out = append(out, c.sources(of)...)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	for _, name := range roleSources() {
+		if _, known := c.byName[name]; known {
+			out = append(out, name)
+		}
 	}
 	return out
 }
 
+const tooManyPods = "there are too many pods to compare them all"
+
 // comparison works out a signal of the kind peers. Where no pod stands out the outliers have no value, and every pod is
 // one of the others.
 func (c *Catalog) comparison(r incident.Reading, p peers, ev incident.Evidence, slo incident.SLO) incident.Reading {
-	roles := rolesOf(ev)
+	roles := ev.Roles()
 	var out, rest []incident.PodValue
 	for n, a := range p.apart {
 		own, known := ev.Readings[a.of]
@@ -100,7 +110,7 @@ func (c *Catalog) comparison(r incident.Reading, p peers, ev incident.Evidence, 
 		case own.Error != "":
 			r.Error = own.Error
 		case len(own.Pods) >= incident.MaxPodValues:
-			r.Error = "there are too many pods to compare them all"
+			r.Error = tooManyPods
 		case n > 0 && len(own.Pods) == 0:
 			continue // this vLLM does not have it
 		}
@@ -116,7 +126,7 @@ func (c *Catalog) comparison(r incident.Reading, p peers, ev incident.Evidence, 
 	}
 	rest = slices.DeleteFunc(slices.Clone(rest), func(v incident.PodValue) bool {
 		return has(out, v) || len(out) > 0 && !slices.ContainsFunc(out, func(o incident.PodValue) bool {
-			return roles.of(o) == roles.of(v)
+			return peerGroup(roles, o) == peerGroup(roles, v)
 		})
 	})
 	if p.others {
@@ -147,44 +157,18 @@ func has(list []incident.PodValue, v incident.PodValue) bool {
 
 // outliers are the pods far above the median of the pods in their role. It is the lower median: of two pods the better
 // one shows what is usual, and at most half of the pods can be outliers.
-func (a apart) outliers(pods []incident.PodValue, roles roles, slo incident.SLO) []incident.PodValue {
+func (a apart) outliers(pods []incident.PodValue, roles incident.Roles, slo incident.SLO) []incident.PodValue {
 	groups := map[string][]float64{}
 	for _, v := range pods {
-		groups[roles.of(v)] = append(groups[roles.of(v)], v.Value)
+		group := peerGroup(roles, v)
+		groups[group] = append(groups[group], v.Value)
 	}
 	for _, values := range groups {
 		slices.Sort(values)
 	}
 	least := cmp.Or(targetOf(slo, a.target), a.above)
 	return slices.DeleteFunc(slices.Clone(pods), func(v incident.PodValue) bool {
-		values := groups[roles.of(v)]
+		values := groups[peerGroup(roles, v)]
 		return v.Value <= least || v.Value <= a.times*values[(len(values)-1)/2]
 	})
-}
-
-// roles tells the prefill pods of a disaggregated pool from its decode pods, which do other work: neither says what is
-// usual for the other. Empty where all pods do the same, as far as is known.
-type roles map[string]string
-
-func rolesOf(ev incident.Evidence) roles {
-	out, seen := roles{}, map[string]bool{}
-	for _, v := range ev.Readings[incident.SignalPrefillPods].Pods {
-		role := "decode"
-		if v.Value > 0 {
-			role = "prefill"
-		}
-		out[v.Pod], seen[role] = role, true
-	}
-	if len(seen) < 2 {
-		return nil
-	}
-	return out
-}
-
-// of is what a pod is compared with: pods of the same role. A rank is compared with the other ranks of its pod.
-func (r roles) of(v incident.PodValue) string {
-	if v.Rank != "" {
-		return "ranks of " + v.Pod
-	}
-	return r[v.Pod]
 }

@@ -90,11 +90,12 @@ func (l *loader) signal(at strictyaml.Value, s signalDoc) {
 	}
 }
 
-// origin reads where the values of a signal come from: exactly one of six.
+// origin reads where the values of a signal come from: exactly one of eight.
 func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) {
 	given := 0
 	for _, is := range []bool{
 		s.Query != "", s.Fact != "", s.Ratio != nil, s.Outliers != nil, s.Others != "", s.Versions != nil,
+		s.Role != nil, s.LastOfRole != nil,
 	} {
 		if is {
 			given++
@@ -102,7 +103,7 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 	}
 	switch {
 	case given > 1:
-		l.add(at.Problem("a signal is one of query, fact, ratio, outliers, others and versions"))
+		l.add(at.Problem("a signal is one of query, fact, ratio, outliers, others, versions, role and last_of_role"))
 	case s.Fact != "":
 		l.fact(at, s)
 	case s.Ratio != nil:
@@ -113,6 +114,10 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 		l.others(at, s)
 	case s.Versions != nil:
 		l.versions(at, s)
+	case s.Role != nil:
+		l.role(at, s)
+	case s.LastOfRole != nil:
+		l.lastOfRole(at, s)
 	default:
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {

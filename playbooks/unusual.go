@@ -29,7 +29,8 @@ const (
 // before is not what it came from.
 func (c *Catalog) unusual(ev incident.Evidence) []string {
 	return slices.Concat(
-		versionsServed(ev), unscheduled(ev), loadGone(ev), recentChanges(ev), c.departures(ev), c.together(ev))
+		versionsServed(ev), rolesServed(ev), unscheduled(ev), loadGone(ev), recentChanges(ev), c.departures(ev),
+		c.together(ev))
 }
 
 // loadGone says that the load has fallen, so that what the window shows may be over already.

@@ -69,6 +69,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 		Ready:       podReady(pod),
 		Terminating: pod.DeletionTimestamp != nil,
 		Version:     versionOf(pod, container),
+		Role:        roleOf(pod, container),
 	}
 	if pod.Status.StartTime != nil {
 		out.Started = pod.Status.StartTime.UTC()

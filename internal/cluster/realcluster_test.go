@@ -61,25 +61,32 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	llamaRS := c.replicaSet(t, "llm", "llama-6f7d", kubetest.Owner("apps/v1", "Deployment", llama))
 	c.llamaPods(t, start, kubetest.Owner("apps/v1", "ReplicaSet", llamaRS))
 
-	t.Run("versions of pods by their names", func(t *testing.T) {
+	t.Run("pods by their names", func(t *testing.T) {
 		t.Parallel()
 		for name, image := range map[string]string{"canary-1": "vllm/vllm-openai:v0.25.0", "canary-2": "vllm/vllm-openai"} {
 			spec := template("canary").Spec
 			spec.Containers[0].Image = image
 			spec.Containers = append(spec.Containers, corev1.Container{Name: "proxy", Image: "envoyproxy/envoy:v1.30.0"})
 			_, err := c.admin.CoreV1().Pods("llm").Create(t.Context(),
-				&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+				&corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+					Name: name, Labels: map[string]string{"llm-d.ai/role": "prefill"},
+				}, Spec: spec}, metav1.CreateOptions{})
 			must(t, err)
 		}
-		got, err := c.bot.Versions(t.Context(), "llm", []string{"canary-1", "canary-2", "gone", "10.0.0.1:8000"})
-		if want := map[string]string{"canary-1": "0.25.0"}; err != nil || !maps.Equal(got, want) {
-			t.Errorf("versions are %v, %v; want %v", got, err, want)
+		found, err := c.bot.Named(t.Context(), "llm", []string{"canary-1", "canary-2", "gone", "10.0.0.1:8000"})
+		got := map[string]string{}
+		for _, p := range found {
+			got[p.Name] = p.Version + " " + string(p.Role)
 		}
-		if got, err := c.bot.Versions(t.Context(), "podless", []string{"a"}); err == nil || len(got) > 0 {
-			t.Errorf("pods that may not be read have versions %v, %v", got, err)
+		want := map[string]string{"canary-1": "0.25.0 prefill", "canary-2": " prefill"}
+		if err != nil || !maps.Equal(got, want) {
+			t.Errorf("versions and roles are %v, %v; want %v", got, err, want)
 		}
-		if got, err := c.bot.Versions(t.Context(), "llm", make([]string, maxStrangers+1)); err == nil || got != nil {
-			t.Errorf("too many pods have versions %v, %v", got, err)
+		if got, err := c.bot.Named(t.Context(), "podless", []string{"a"}); err == nil || len(got) > 0 {
+			t.Errorf("pods that may not be read are %v, %v", got, err)
+		}
+		if got, err := c.bot.Named(t.Context(), "llm", make([]string, maxStrangers+1)); err == nil || got != nil {
+			t.Errorf("too many pods are %v, %v", got, err)
 		}
 	})
 

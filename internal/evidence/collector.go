@@ -90,7 +90,11 @@ func (c *Collector) Collect(
 	}
 	ev.Readings, ev.SampledAt = c.readings(ctx, pool, signals, opts, found, err, ev.At)
 	wg.Wait()
-	ev.Versions = c.versions(ctx, pool, found, ev)
+	if serving := podsServing(ev); len(serving) > 1 && own(found) {
+		known := c.podsKnown(ctx, pool, serving, ev.Cluster)
+		ev.PodRoles = rolesOf(known, serving)
+		ev.Versions = c.versions(ctx, pool, found, ev, known)
+	}
 	return ev
 }
 

@@ -40,9 +40,7 @@ func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.W
 	return nil, fmt.Errorf("%w: Pod %s/%s does not exist", incident.ErrNoWorkload, namespace, pod)
 }
 
-func (k fakeKube) Versions(context.Context, string, []string) (map[string]string, error) {
-	return nil, k.err
-}
+func (k fakeKube) Named(context.Context, string, []string) ([]incident.Pod, error) { return nil, k.err }
 
 func (k fakeKube) PodsAt(_ context.Context, namespace, ip string) ([]cluster.PodAddress, error) {
 	if k.err != nil {

@@ -12,6 +12,6 @@ import (
 type Kube interface {
 	Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster
 	Owners(ctx context.Context, namespace, pod string) ([]incident.WorkloadRef, error)
-	Versions(ctx context.Context, namespace string, pods []string) (map[string]string, error)
+	Named(ctx context.Context, namespace string, pods []string) ([]incident.Pod, error)
 	PodsAt(ctx context.Context, namespace, ip string) ([]cluster.PodAddress, error)
 }

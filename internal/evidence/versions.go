@@ -17,16 +17,13 @@ import (
 // them, else by the names of the metrics that they export. Nil means that there are no two, or that it is not known. It
 // asks nothing further of a pool all of whose pods are the workload's and export the same names.
 func (c *Collector) versions(
-	ctx context.Context, pool incident.Pool, found finding, ev incident.Evidence,
+	ctx context.Context, pool incident.Pool, found finding, ev incident.Evidence, known []incident.Pod,
 ) []incident.ServedVersion {
-	var serving []string
-	for _, p := range ev.Readings[incident.SignalRunning].Pods {
-		serving = append(serving, p.Pod)
+	serving, images := podsServing(ev), map[string]string{}
+	for _, p := range known {
+		images[p.Name] = p.Version
 	}
-	if len(serving) < 2 || !own(found) {
-		return nil
-	}
-	if out := severalVersions(c.imageVersions(ctx, pool, serving, ev.Cluster), serving); out != nil {
+	if out := severalVersions(images, serving); out != nil {
 		return out
 	}
 	if !found.dialect.marked() {
@@ -38,33 +35,6 @@ func (c *Collector) versions(
 		return nil
 	}
 	return severalVersions(versionsByMarks(by), serving)
-}
-
-// imageVersions are the versions of pods by their images, those that are not the workload's included.
-func (c *Collector) imageVersions(
-	ctx context.Context, pool incident.Pool, serving []string, cl incident.Cluster,
-) map[string]string {
-	if len(cl.Pods) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	for _, p := range cl.Pods {
-		if p.Version != "" {
-			out[p.Name] = p.Version
-		}
-	}
-	strangers := slices.DeleteFunc(slices.Clone(serving), func(name string) bool {
-		return slices.ContainsFunc(cl.Pods, func(p incident.Pod) bool { return p.Name == name })
-	})
-	if len(strangers) == 0 || len(strangers) == len(serving) || c.kube == nil {
-		return out
-	}
-	others, err := c.kube.Versions(ctx, pool.Workload.Namespace, strangers)
-	if err != nil {
-		c.logger.DebugContext(ctx, "the images of pods beside the workload are not known", "pool", pool.Name, "err", err)
-	}
-	maps.Copy(out, others)
-	return out
 }
 
 // severalVersions groups pods by version; nil unless each pod's is known and there are several.

@@ -1,8 +1,6 @@
 package evidence
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,64 +84,6 @@ func TestVersionsAreKnownOfEveryPodOrNotAtAll(t *testing.T) {
 	} {
 		if d := cmp.Diff(tt.want, severalVersions(tt.of, []string{"c", "a", "b"})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
-		}
-	}
-}
-
-// besides is a Kubernetes that knows pods which are not the workload's.
-type besides struct {
-	fakeKube
-	asked   *[]string
-	answers map[string]string
-}
-
-func (k besides) Versions(_ context.Context, _ string, pods []string) (map[string]string, error) {
-	*k.asked = pods
-	return k.answers, k.err
-}
-
-func TestPodsThatAreNotTheWorkloadsAreReadByName(t *testing.T) {
-	t.Parallel()
-	own := incident.Cluster{Pods: []incident.Pod{{Name: "a", Version: "0.24.0"}, {Name: "b", Version: "0.24.0"}}}
-	for _, tt := range []struct {
-		name    string
-		serving []string
-		answers map[string]string
-		err     error
-		asked   []string
-		want    map[string]string
-	}{
-		{"all are the workload's", []string{"a", "b"}, nil, nil, nil, map[string]string{"a": "0.24.0", "b": "0.24.0"}},
-		{
-			"a canary",
-			[]string{"a", "b", "canary"},
-			map[string]string{"canary": "0.10.1"},
-			nil,
-			[]string{"canary"},
-			map[string]string{"a": "0.24.0", "b": "0.24.0", "canary": "0.10.1"},
-		},
-		{
-			"a canary that may not be read",
-			[]string{"a", "b", "canary"},
-			nil, errors.New("forbidden"),
-			[]string{"canary"},
-			map[string]string{"a": "0.24.0", "b": "0.24.0"},
-		},
-		{
-			"other names altogether, as those of instances",
-			[]string{"10.0.0.1:8000", "10.0.0.2:8000"},
-			nil, nil, nil,
-			map[string]string{"a": "0.24.0", "b": "0.24.0"},
-		},
-	} {
-		var asked []string
-		c := newCollector(t, asking("http://127.0.0.1:1"), besides{fakeKube{err: tt.err}, &asked, tt.answers})
-		got := c.imageVersions(t.Context(), llmPool(), tt.serving, own)
-		if d := cmp.Diff(tt.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, d)
-		}
-		if d := cmp.Diff(tt.asked, asked); d != "" {
-			t.Errorf("%s asked for (-want +got):\n%s", tt.name, d)
 		}
 	}
 }

@@ -13,6 +13,7 @@ func (a *applier) investigated(e Investigated) error {
 	a.inc.Readings, a.inc.ReadAt = e.Evidence.Readings, e.Evidence.At
 	a.inc.Dialect, a.inc.Cluster, a.inc.DeadAlerts = e.Evidence.Dialect, e.Evidence.Cluster, e.Evidence.DeadAlerts
 	a.inc.Unexamined, a.inc.Versions = e.Evidence.Unexamined, e.Evidence.Versions
+	a.inc.PodRoles = e.Evidence.PodRoles
 	a.inc.Others = e.Others
 	a.health(e.Healthy)
 	a.endSnooze()

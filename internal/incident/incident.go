@@ -51,6 +51,8 @@ type Incident struct {
 	Cluster     Cluster            `json:"cluster"`
 	// Versions are those of vLLM that serve in the pool, where it has several.
 	Versions []ServedVersion `json:"versions,omitempty"`
+	// PodRoles are the roles of pods in a disaggregated pool, as far as Kubernetes tells them.
+	PodRoles []PodRole `json:"podRoles,omitempty"`
 	// DeadAlerts are alerts whose rule cannot see this pool's vLLM.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
 	// Unexamined are alerts about whose rule that is not known.

@@ -171,6 +171,8 @@ type Evidence struct {
 	// Versions are the versions of vLLM that serve in the pool, each with its pods, where it has several; nil where it has
 	// one, or that is not known of each pod.
 	Versions []ServedVersion `json:"versions,omitempty"`
+	// PodRoles are the roles of pods in a disaggregated pool, as far as Kubernetes tells them; see Roles.
+	PodRoles []PodRole `json:"podRoles,omitempty"`
 	// DeadAlerts are alerts of the incident whose rule asks for a metric that this pool's vLLM does not have. Nil: it was
 	// not looked at.
 	DeadAlerts []DeadAlert `json:"deadAlerts,omitempty"`
@@ -389,6 +391,8 @@ type Pod struct {
 	Terminating bool `json:"terminating,omitempty"`
 	// Version is vLLM's, by the tag of the engine's image; empty where that does not tell.
 	Version string `json:"version,omitempty"`
+	// Role is its part in disaggregated serving, by its labels or arguments; empty where these don't tell.
+	Role Role `json:"role,omitempty"`
 	// Reason is all of this and how containers ended, in one line for people. Nothing is read out of it.
 	Reason string `json:"reason,omitempty"`
 }

@@ -19,8 +19,10 @@ const (
 	SignalPromptTokens = "prompt_tokens_rate" //nolint:gosec // the tokens of a prompt
 	SignalPromptLength = "prompt_len_p95"
 	SignalGenerated    = "generation_tokens_rate"
-	// SignalPrefillPods counts the pods that only read prompts; pods of different roles aren't compared.
-	SignalPrefillPods = "prefill_pods"
+	// SignalPrefillPods counts the pods that only read prompts, by what they generate; SignalLabeledPrefill, by a label
+	// of their series. Pods of different roles aren't compared.
+	SignalPrefillPods    = "prefill_pods"
+	SignalLabeledPrefill = "prefill_pods_labeled"
 )
 
 // LastingLoad is the least part of the window's load that must still be there: below it, the load has gone. Half is our
@@ -34,6 +36,6 @@ func NamedSignals() map[string]Unit {
 		SignalTTFT: UnitSeconds, SignalTPOT: UnitSeconds, SignalE2E: UnitSeconds,
 		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
 		SignalPromptLength: UnitTokens, SignalGenerated: UnitPerSecond,
-		SignalPrefillPods: UnitCount,
+		SignalPrefillPods: UnitCount, SignalLabeledPrefill: UnitCount,
 	}
 }

@@ -25,8 +25,8 @@ func (kube) Owners(context.Context, string, string) ([]incident.WorkloadRef, err
 	return nil, incident.ErrNoWorkload
 }
 
-// Versions implements evidence.Kube: a test's pods are all in its cluster.
-func (kube) Versions(context.Context, string, []string) (map[string]string, error) { return nil, nil }
+// Named implements evidence.Kube: a test's pods are all in its cluster.
+func (kube) Named(context.Context, string, []string) ([]incident.Pod, error) { return nil, nil }
 
 // PodsAt implements evidence.Kube.
 func (kube) PodsAt(context.Context, string, string) ([]cluster.PodAddress, error) { return nil, nil }

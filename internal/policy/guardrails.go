@@ -165,6 +165,9 @@ func availability(in Input) incident.Guardrail {
 	case c.RolloutRunning:
 		return refuse(name, "a rollout is already running")
 	}
+	if why := onlyInRole(in); why != "" {
+		return refuse(name, "%s", why)
+	}
 	w := in.Readings[incident.SignalWaiting]
 	switch {
 	case !w.HasValue():
@@ -173,4 +176,29 @@ func availability(in Input) incident.Guardrail {
 		return refuse(name, "a restart would remove capacity while %s requests are queued; reduce the load first", w.Text())
 	}
 	return pass(name, "all %d pods are ready and no requests are queued", *c.Replicas)
+}
+
+// onlyInRole says why a restart of the workload would leave a disaggregated pool without prefill or without decode:
+// pods of one role can't do the other's work.
+func onlyInRole(in Input) string {
+	if !in.Roles.Split() {
+		return ""
+	}
+	ready := map[incident.Role][]string{}
+	for _, p := range in.Cluster.Pods {
+		if p.Terminating || !p.Ready {
+			continue
+		}
+		role := in.Roles.Of(p.Name)
+		if role == "" {
+			return fmt.Sprintf("it restarts pods, and it isn't known whether %s does prefill or decode", p.Name)
+		}
+		ready[role] = append(ready[role], p.Name)
+	}
+	for _, role := range []incident.Role{incident.RolePrefill, incident.RoleDecode} {
+		if len(ready[role]) == 1 {
+			return fmt.Sprintf("it restarts the only %s pod, %s", role, ready[role][0])
+		}
+	}
+	return ""
 }

@@ -78,6 +78,8 @@ type Input struct {
 	Pauses   []incident.Pause
 	Cluster  incident.Cluster
 	Readings map[string]incident.Reading
+	// Roles are those of the pool's pods, where it is disaggregated.
+	Roles incident.Roles
 }
 
 // Knowing is the input with what was read for it.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,20 @@ func write(ago time.Duration, change func(*incident.Write)) incident.Write {
 		change(&w)
 	}
 	return w
+}
+
+// disaggregated gives the workload ready pods: 1 for prefill, 0 for decode, -1 for a role that isn't known.
+func disaggregated(in *Input, pods map[string]float64) {
+	var told incident.Reading
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		in.Cluster.Pods = append(in.Cluster.Pods, incident.Pod{Name: name, Ready: true})
+		if pods[name] >= 0 {
+			told.Pods = append(told.Pods, incident.PodValue{Pod: name, Value: pods[name]})
+		}
+	}
+	n := int64(len(pods))
+	in.Cluster.Replicas, in.Cluster.ReadyReplicas = &n, &n
+	in.Roles = incident.Evidence{Readings: map[string]incident.Reading{"prefill_pods": told}}.Roles()
 }
 
 // refusal is what a person reads of the first guardrail that refuses.
@@ -88,6 +103,15 @@ func TestGuardrailsRefuse(t *testing.T) {
 		}},
 		{"lock of another incident", "incident inc-2", func(in *Input) {
 			in.Locks = map[string]string{"Deployment/llm/llama": "inc-2"}
+		}},
+		{"the only prefill pod", "it restarts the only prefill pod, p", func(in *Input) {
+			disaggregated(in, map[string]float64{"p": 1, "d": 0, "e": 0})
+		}},
+		{"the only decode pod", "it restarts the only decode pod, d", func(in *Input) {
+			disaggregated(in, map[string]float64{"p": 1, "q": 1, "d": 0})
+		}},
+		{"a pod of no known role", "it isn't known whether x does prefill or decode", func(in *Input) {
+			disaggregated(in, map[string]float64{"p": 1, "q": 1, "d": 0, "e": 0, "x": -1})
 		}},
 		{"cool-down", "allowed in 5 min", func(in *Input) { in.Writes = []incident.Write{write(5*time.Minute, nil)} }},
 		{"cool-down of an undo too", "was changed 1 min ago", func(in *Input) {
@@ -202,6 +226,13 @@ func TestGuardrailsLetPass(t *testing.T) {
 				w.DryRun = true
 				w.Result = incident.ResultDryRun
 			})}
+		}},
+		{"two pods of each role", func(in *Input) {
+			disaggregated(in, map[string]float64{"p": 1, "q": 1, "d": 0, "e": 0})
+		}},
+		{"one side, and the other elsewhere", func(in *Input) {
+			disaggregated(in, map[string]float64{"p": 1, "d": 0, "e": 0})
+			in.Cluster.Pods = in.Cluster.Pods[:2]
 		}},
 		{"no restart needs no ready pods", func(in *Input) {
 			in.Step.Needs = incident.Needs{}

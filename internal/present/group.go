@@ -40,7 +40,7 @@ var groupPrefixes = map[string]Group{
 	"gpu_": GroupGPU, "rss_": GroupGPU,
 	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods,
 	"youngest_": GroupPods, "stalled_": GroupPods, "dead_": GroupPods, "versions": GroupPods, "prefill_pods": GroupPods,
-	"stuck_": GroupPods, "busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
+	"last_": GroupPods, "stuck_": GroupPods, "busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
 }
 
 // GroupOf is what a signal is about; one of somebody's own playbook is GroupOther, unless it is named like a built-in

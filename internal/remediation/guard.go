@@ -23,6 +23,7 @@ func (i *Investigator) check(
 ) []incident.Guardrail {
 	in := policy.Input{
 		Pool: pool, Step: s, Op: op, By: bot, Incident: inc.ID, Cluster: ev.ClusterNow(), Readings: ev.Readings,
+		Roles: ev.Roles(),
 	}.Knowing(known)
 	if inc.Active != nil {
 		in.By = inc.Active.By

@@ -121,6 +121,7 @@ func lastLook(inc incident.Incident) (look, bool) {
 		Evidence: incident.Evidence{
 			At: inc.ReadAt, Readings: inc.Readings, Dialect: inc.Dialect, Cluster: inc.Cluster,
 			DeadAlerts: inc.DeadAlerts, Unexamined: inc.Unexamined, Versions: inc.Versions,
+			PodRoles: inc.PodRoles,
 		},
 	}}
 	// The diagnoses that were not chosen are of the newest investigation, whatever the plan rests on.

@@ -81,7 +81,10 @@ func readFrom() []string {
 func TestEveryQueryUsesCanonicalNamesAndNoMatcherOfAPool(t *testing.T) {
 	t.Parallel()
 	// What tells kinds of requests and of engines apart, in any pool.
-	kinds := []string{"__name__", "finished_reason", "reason", "status", "engine", "llm_d_ai_role"}
+	kinds := []string{
+		"__name__", "finished_reason", "reason", "status", "engine", "llm_d_ai_role", "nvidia_com_dynamo_sub_component_type",
+		"disaggregatedset_x_k8s_io_role", "modelserving_volcano_sh_role", "role_name", "role",
+	}
 	for _, s := range load(t, playbooks.Options{}).AllSignals() {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(s.Query)
 		if err != nil {

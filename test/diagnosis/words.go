@@ -14,7 +14,8 @@ func Truths() []string {
 		"prefill-starvation", "prefill-interference", "big-decode-batch", "batch-capped", "client-timeouts",
 		"cancels-without-overload", "scattered-errors",
 		"long-answers", "healthy-full-batch", "gpu-underutilised", "idle", "light-load", "memory-leak",
-		"gpu-memory-by-design", "spec-decode-unprofitable", "slower-at-equal-load", "frontend-bound", "mixed-versions",
+		"gpu-memory-by-design", "spec-decode-unprofitable", "slower-at-equal-load", "frontend-bound",
+		"mixed-versions", "role-starved",
 		"dead-alert", None,
 	}
 }

@@ -195,6 +195,7 @@ func (l *lab) look(t *testing.T, name string, full incident.Incident, ledger rem
 	read := incident.Evidence{
 		At: full.ReadAt, Readings: full.Readings, Dialect: full.Dialect, Cluster: full.Cluster,
 		DeadAlerts: full.DeadAlerts, Unexamined: full.Unexamined, Versions: full.Versions,
+		PodRoles: full.PodRoles,
 	}
 	scale(t, l.cluster, read.Cluster)
 	i, err := remediation.NewInvestigator(cfg.Pools, cfg.Policy, remediation.InvestigatorDeps{
