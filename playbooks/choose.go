@@ -105,10 +105,11 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 	return out
 }
 
-// besides names what holds independently of a chosen diagnosis that turns no knob, and would turn one. Its plan is left
-// to the person, who must see it. What could not be proposed, or would make the chosen one worse, does not help.
+// besides names what holds independently of a chosen diagnosis that turns no knob now, and would turn one. Its plan is
+// left to the person, who must see it. What could not be proposed, or would make the chosen one worse, does not help.
 func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []string {
-	if chosen.diagnosis.turns() {
+	own, _ := proposed(chosen.diagnosis, sel, f)
+	if slices.ContainsFunc(own, func(s incident.StepRequest) bool { return s.Kind != incident.StepManual }) {
 		return nil
 	}
 	h := holding{list: thatHold(verdicts)}

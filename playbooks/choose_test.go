@@ -130,7 +130,7 @@ func TestOfTwoTrueDiagnosesTheOneThatTheAlertIsAboutIsChosen(t *testing.T) {
 			[]string{"vLLMHighTTFT"},
 			[]map[string]float64{few, {"ttft_p95": 4, "prefix_hit_rate": 0.1}},
 			"prefix-cache-miss", "queueing", "also true, independent of prefix cache miss (",
-			"Skipped throttling: Waiting per engine 3, not above 5.",
+			"Also true, independently: queueing. For that, consider throttling, adding replicas.",
 		},
 		{
 			"one slow pod explains that tokens stutter",

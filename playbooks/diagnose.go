@@ -92,7 +92,8 @@ func (c *Catalog) Diagnose(in Input) Result {
 	for _, n := range slices.Concat(d.never, d.owner.never) {
 		out.Diagnosis.Never = append(out.Diagnosis.Never, n.fact())
 	}
-	steps, left := proposed(d, sel, f)
+	var steps []incident.StepRequest
+	steps, out.Diagnosis.Skipped = proposed(d, sel, f)
 	for i, s := range steps {
 		steps[i].Advice = c.filled(s.Advice, out.Readings)
 	}
@@ -102,7 +103,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	}
 	notes = append(notes, besides(verdicts, chosen, sel, f)...)
 	notes = append(notes, deeper(verdicts, chosen)...)
-	out.Note = joinNotes(notes, left, rec.notes())
+	out.Note = joinNotes(notes, rec.notes())
 	return out
 }
 
@@ -122,28 +123,27 @@ func (c *Catalog) withOwn(in Input, sel selection) map[string]incident.Reading {
 }
 
 // proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook
-// forbids.
-func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepRequest, left []string) {
+// forbids: those are skipped, with the reasons.
+func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepRequest, skipped []string) {
 	ownerAnswers := slices.Contains(sel.named, d.owner)
 	for _, s := range d.steps {
 		if s.condition != nil {
-			a := s.condition.ask(f)
-			if a.truth == incident.False && s.request.Kind == incident.StepManual {
-				continue // another advice is meant for this
-			}
-			if a.truth != incident.True {
-				left = append(left, "Skipped "+stepWords(s.request)+": "+a.why()+".")
+			if a := s.condition.ask(f); a.truth != incident.True {
+				// Advice that the readings give no reason for is none of the answer: there is other advice for that case.
+				if s.request.Kind != incident.StepManual || a.truth == incident.Undecided {
+					skipped = append(skipped, stepWords(s.request)+": "+a.why())
+				}
 				continue
 			}
 		}
 		if n := forbidding(sel, s.request, ownerAnswers); n != nil {
-			left = append(left,
-				"Skipped "+stepWords(s.request)+": the alert's playbook says never to "+sentence(n.fact().String()))
+			skipped = append(skipped,
+				stepWords(s.request)+": the alert's playbook says never to "+strings.TrimSuffix(n.fact().String(), "."))
 			continue
 		}
 		steps = append(steps, s.sized(f))
 	}
-	return steps, left
+	return steps, skipped
 }
 
 // forbidding finds what an alert's playbook says never to do to the knob itself; that holds whichever playbook owns the

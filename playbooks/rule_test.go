@@ -280,7 +280,7 @@ func TestRulesSayWhy(t *testing.T) {
 		{
 			name: "two readings", rule: "other > 0.5 * lat",
 			readings: map[string]incident.Reading{"lat": value(7.2), "other": value(1)},
-			want:     "Other latency 1 s, not above 3.6 s (50% of Latency)",
+			want:     "Other latency 1 s, not above 3.6 s (half of Latency)",
 		},
 		{
 			name: "presence", rule: "present(lat) && count > 1.0",
@@ -338,7 +338,7 @@ func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
 		},
 		{
 			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Label: "Other latency", Seen: "≤ 300 ms",
-			Relation: incident.RelationBelow, Threshold: "3.6 s (50% of Latency)",
+			Relation: incident.RelationBelow, Threshold: "3.6 s (half of Latency)",
 			SeenValue:      incident.Amount{Value: 0.3, Bound: incident.AtMost, Unit: incident.UnitSeconds},
 			ThresholdValue: incident.Amount{Value: 3.6, Unit: incident.UnitSeconds},
 		},

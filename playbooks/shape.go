@@ -45,7 +45,7 @@ type operand struct {
 	// signal is the signal in it, target the name behind "slo."; both are empty for a number.
 	signal string
 	target string
-	// label is what people call the signal or the target, and name the operand: "TTFT p95", "50% of TTFT p95".
+	// label is what people call the signal or the target, and name the operand: "TTFT p95", "half of TTFT p95".
 	label, name string
 	// standIn is the name of a number with a unit in the program.
 	standIn string
@@ -146,11 +146,13 @@ func (s shaper) operand(e ast.Expr) operand {
 	return out
 }
 
-// multiple is so many times what has a name: "50% of TTFT p95", "2 × TTFT target".
+// multiple is so many times what has a name: "half of TTFT p95", "10% of Finished requests", "2 × TTFT target".
 func multiple(factor float64, name string) string {
 	switch {
 	case factor == 1:
 		return name
+	case factor == 0.5:
+		return "half of " + name
 	case factor > 0 && factor < 1:
 		return incident.FormatValue(factor, incident.UnitRatio) + " of " + name
 	}

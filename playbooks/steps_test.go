@@ -70,9 +70,9 @@ func TestWhatOneAlertForbidsAnotherDoesNotAllow(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(got.Steps)); nameOf(got.Diagnosis) != "kv-thrash" || diff != "" {
 			t.Errorf("%s: %s %s", other, nameOf(got.Diagnosis), diff)
 		}
-		if !strings.Contains(got.Note,
-			"Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
-			t.Errorf("%s: the note does not say what was left out: %q", other, got.Note)
+		if !skipped(got,
+			"lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+			t.Errorf("%s: it is not told what was skipped: %q", other, got.Diagnosis.Skipped)
 		}
 	}
 }
@@ -115,9 +115,9 @@ func TestHighTTFTNeverLowersMaxNumBatchedTokens(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
 			t.Error(diff)
 		}
-		if !strings.Contains(got.Note,
-			"Skipped lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
-			t.Errorf("the note does not say what was left out: %q", got.Note)
+		if !skipped(got,
+			"lowering max_num_batched_tokens: the alert's playbook says never to lower max_num_batched_tokens: ") {
+			t.Errorf("it is not told what was skipped: %q", got.Diagnosis.Skipped)
 		}
 	}
 }
@@ -129,21 +129,21 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 	withRaise := []incident.StepKind{incident.StepManual, incident.StepMaxNumBatchedTokens, incident.StepManual}
 	without := []incident.StepKind{incident.StepManual, incident.StepManual}
 	tests := []struct {
-		name string
-		ev   incident.Evidence
-		want []incident.StepKind
-		note string
+		name    string
+		ev      incident.Evidence
+		want    []incident.StepKind
+		skipped string
 	}{
 		{"room in the time per token", readings(with(maps.Clone(prefill))), withRaise, ""},
 		{"no room", func() incident.Evidence {
 			ev := with(prefill)
 			ev["tpot_p95"] = 0.049
 			return readings(ev)
-		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 49 ms, above 40 ms."},
+		}(), without, "raising max_num_batched_tokens: TPOT p95 49 ms, above 40 ms"},
 		{
 			"prompts that fit into a step",
 			readings(with(map[string]float64{"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 1500})), without,
-			"Skipped raising max_num_batched_tokens: ",
+			"raising max_num_batched_tokens: ",
 		},
 		{
 			// Half a codebase in every prompt: each step is full of prompt tokens, and a larger one is as much longer.
@@ -153,7 +153,7 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 				ev.Cluster = incident.Cluster{Args: map[string]float64{"max_num_batched_tokens": 8192}}
 				return ev
 			}(), without,
-			"Skipped raising max_num_batched_tokens: ",
+			"raising max_num_batched_tokens: ",
 		},
 		{
 			"a step that nothing sets",
@@ -162,13 +162,13 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 				ev.Cluster = incident.Cluster{Args: map[string]float64{}}
 				return ev
 			}(), without,
-			"Skipped raising max_num_batched_tokens: ",
+			"raising max_num_batched_tokens: ",
 		},
 		{"not known", func() incident.Evidence {
 			ev := with(prefill)
 			delete(ev, "tpot_p95")
 			return readings(ev)
-		}(), without, "Skipped raising max_num_batched_tokens: TPOT p95 not read."},
+		}(), without, "raising max_num_batched_tokens: TPOT p95 not read"},
 		{
 			"a prefix cache that finds less than usual",
 			readings(with(map[string]float64{
@@ -204,8 +204,11 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			if diff := cmp.Diff(tt.want, kinds(got.Steps)); diff != "" {
 				t.Errorf("%s: %s", nameOf(got.Diagnosis), diff)
 			}
-			if !strings.Contains(got.Note, tt.note) {
-				t.Errorf("the note is %q", got.Note)
+			if tt.skipped != "" && !skipped(got, tt.skipped) {
+				t.Errorf("skipped: %q", got.Diagnosis.Skipped)
+			}
+			if strings.Contains(got.Note, "max_num_batched_tokens") {
+				t.Errorf("the note, which is told above the cause, is %q", got.Note)
 			}
 			for _, s := range got.Steps {
 				if s.Kind == incident.StepMaxNumBatchedTokens && s.Factor <= 1 {
@@ -213,6 +216,33 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// skipped says whether a step with such a reason is told to be skipped.
+func skipped(r playbooks.Result, part string) bool {
+	return r.Diagnosis != nil &&
+		slices.ContainsFunc(r.Diagnosis.Skipped, func(s string) bool { return strings.Contains(s, part) })
+}
+
+// Of advice for several cases the one that fits is given. That the others don't fit is no news, and read like an error
+// in the first lines of a message.
+func TestAdviceThatTheReadingsGiveNoReasonForIsNotTold(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	told := 0
+	for _, tr := range troubles() {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts(tr.alert), Pool: chat(), Evidence: tr.evidence(nil)})
+		if got.Diagnosis == nil {
+			continue
+		}
+		told += len(got.Diagnosis.Skipped)
+		if skipped(got, "a manual step") || strings.Contains(got.Note, "Skipped") {
+			t.Errorf("%s: skipped %q, note %q", tr.diagnosis, got.Diagnosis.Skipped, got.Note)
+		}
+	}
+	if told == 0 {
+		t.Error("no trouble skips a step, so this test shows nothing")
 	}
 }
 

@@ -42,10 +42,13 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		}
 		say(w, "  alerts: %s%s\n", strings.Join(inc.AlertNames(), ", "), more)
 	}
-	if inc.Note != "" {
+	if inc.Note != "" && !notedLast(inc) {
 		say(w, "  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
 	}
 	printDiagnosis(w, inc)
+	if inc.Note != "" && notedLast(inc) {
+		say(w, "\n  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
+	}
 	printOthers(w, inc)
 	printDead(w, inc.DeadAlerts, inc.Unexamined)
 	printCluster(w, inc.Cluster)
@@ -59,6 +62,7 @@ func printIncident(w io.Writer, inc incident.Incident) {
 			printStep(w, s)
 		}
 	}
+	printSkipped(w, inc)
 	if len(inc.AppliedEarlier) > 0 {
 		say(w, "\n  applied before\n")
 		for _, s := range inc.AppliedEarlier {
@@ -304,30 +308,6 @@ func printReadings(w io.Writer, rs map[string]incident.Reading) {
 	}
 	if len(unused) > 0 {
 		say(w, "    no data (feature not in use): %s\n", strings.Join(unused, ", "))
-	}
-}
-
-// printHint says with which words a person goes on.
-func printHint(w io.Writer, inc incident.Incident) {
-	if inc.ID == "" {
-		return
-	}
-	held := inc.HeldByPause()
-	if inc.Paused != nil && (held || len(inc.Proposed()) > 0) {
-		say(w, "\n  %s\n", present.Paused(*inc.Paused))
-	}
-	if inc.State == incident.StateDeciding && len(inc.Proposed()) > 0 {
-		say(w, "\n  to decide: vllm-medic incidents approve %s STEP --digest %s   (or deny)\n", inc.ID, inc.Plan.Digest)
-	}
-	for _, s := range inc.Undoable() {
-		to := "back to " + present.ValueText(s.Undo)
-		if s.ID == inc.UndoOffered {
-			to += "; keep leaves " + present.ValueText(s.To)
-		}
-		say(w, "\n  to roll back: vllm-medic incidents undo %s %s   (%s)\n", inc.ID, s.ID, to)
-	}
-	if inc.CanAskAgain() || held && inc.Paused == nil {
-		say(w, "\n  to be asked again: vllm-medic incidents ask %s\n", inc.ID)
 	}
 }
 

@@ -281,3 +281,28 @@ func TestTheSameConditionIsPrintedOnce(t *testing.T) {
 		t.Errorf("another value is left out:\n%s", got)
 	}
 }
+
+// Whoever runs diagnose reads the cause first, then the numbers, what to do, and only then what is not to be done. In
+// an incident the note is its news, and stays above.
+func TestATerminalBeginsWithTheCause(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	inc.Note, inc.Diagnosis.Skipped = "Can't rule out a deeper cause.", []string{"raising max_num_seqs: KV cache 97%"}
+	inc.Plan = &incident.Plan{Digest: "0a1b", Steps: []incident.Step{{
+		ID: "p1-s1", Kind: incident.StepManual, Title: "Find the pod", Why: "It is slow.",
+	}}}
+	placed := func(inc incident.Incident, want ...string) {
+		t.Helper()
+		text, at := printed(inc), 0
+		for _, w := range want {
+			n := strings.Index(text[at:], w)
+			if n < 0 {
+				t.Fatalf("%q is not where it should be in\n%s", w, text)
+			}
+			at += n
+		}
+	}
+	placed(inc, inc.Note, inc.Diagnosis.Summary)
+	inc.ID = ""
+	placed(inc, inc.Diagnosis.Summary, "TTFT p95: 7.2 s", inc.Note, "Find the pod", "skipped\n    raising max_num_seqs")
+}

@@ -57,3 +57,15 @@ func printGuardrails(w io.Writer, s incident.Step) {
 		say(w, "        passed: %s\n", strings.Join(passed, ", "))
 	}
 }
+
+// notedLast says that the note comes after the cause: without an incident it is no news of one, and qualifies the
+// cause that was found.
+func notedLast(inc incident.Incident) bool { return inc.ID == "" && inc.Diagnosis != nil }
+
+// printSkipped lists the steps of the playbook that are not proposed. Nobody has to do anything about them, so they
+// come after what there is to do.
+func printSkipped(w io.Writer, inc incident.Incident) {
+	if inc.Diagnosis != nil {
+		printList(w, "skipped", "", inc.Diagnosis.Skipped)
+	}
+}

@@ -144,11 +144,16 @@ func printModel(w io.Writer, s app.Survey, m app.SurveyedModel, v surveyView) {
 	for _, text := range present.Because(m.Assessment, m.Incident) {
 		say(w, "  %s\n", cell(text))
 	}
-	if m.Note != "" && m.Health != incident.HealthNoData {
+	noted := m.Note != "" && m.Health != incident.HealthNoData
+	if noted && m.Incident.Diagnosis == nil {
 		say(w, "  %s\n", cell(m.Note))
 	}
 	printDiagnosis(w, shown(m.Incident, v))
+	if noted && m.Incident.Diagnosis != nil {
+		say(w, "\n  %s\n", cell(m.Note))
+	}
 	printByHand(w, m.Incident)
+	printSkipped(w, m.Incident)
 	if !v.full {
 		printNotChecked(w, m.Incident)
 		return

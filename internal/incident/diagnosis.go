@@ -22,6 +22,9 @@ type Diagnosis struct {
 	Unusual []string `json:"unusual,omitempty"`
 	// Unmatched names the alerts that no playbook is for, so that all playbooks were evaluated.
 	Unmatched []string `json:"unmatched,omitempty"`
+	// Skipped are steps of the playbook that are not proposed, each with why: "raising max_num_seqs: KV cache 97%, above
+	// 90%". A manual step that the readings give no reason for is not among them.
+	Skipped []string `json:"skipped,omitempty"`
 	// Doc is the path of the runbook page, for example "docs/playbooks/high-ttft.md".
 	Doc string `json:"doc,omitempty"`
 }
@@ -92,8 +95,8 @@ type Condition struct {
 	Text   string `json:"text"`
 	Truth  Truth  `json:"truth"`
 	Signal string `json:"signal,omitempty"`
-	// Label is what messages call what was compared: "TTFT p95", "50% of TTFT p95". Conditions of older versions have
-	// none.
+	// Label is what messages call what was compared: "TTFT p95", "half of TTFT p95". Conditions of older versions
+	// have none.
 	Label string `json:"label,omitempty"`
 	// Seen is the value as a person reads it: "7.2 s", "≤ 300 ms", "32,768 tokens", "no data". SeenValue is the same for
 	// programs; absent where there is no value, and in conditions of older versions.

@@ -52,7 +52,7 @@ func compare(want expectDoc, ev incident.Evidence, got playbooks.Result) []Diffe
 	if want.Healthy != "" && want.Healthy != string(got.Healthy) {
 		differ("healthy", want.Healthy, string(got.Healthy), recoveryText(got.Recovery))
 	}
-	contains("note", want.Note, got.Note)
+	contains("note", want.Note, notes(got))
 	for i, part := range want.Unusual {
 		contains("unusual["+strconv.Itoa(i)+"]", part, got.Unusual...)
 	}
@@ -91,8 +91,8 @@ func reasons(wanted string, got playbooks.Result) string {
 			}
 		}
 		parts = append(parts, d.Name+" is true: "+strings.Join(seen, ", "))
-	} else if got.Note != "" {
-		parts = append(parts, got.Note)
+	} else if text := notes(got); text != "" {
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "\n")
 }
@@ -154,4 +154,15 @@ func planText(steps []planDoc) string {
 		texts[i] = s.String()
 	}
 	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// notes is what is said around the answer: the note, and a sentence for each step that is skipped.
+func notes(r playbooks.Result) string {
+	parts := slices.DeleteFunc([]string{r.Note}, func(s string) bool { return s == "" })
+	if r.Diagnosis != nil {
+		for _, s := range r.Diagnosis.Skipped {
+			parts = append(parts, "Skipped "+s+".")
+		}
+	}
+	return strings.Join(parts, " ")
 }

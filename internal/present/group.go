@@ -14,13 +14,14 @@ const (
 	GroupErrors  Group = "Errors"
 	GroupGPU     Group = "GPU and memory"
 	GroupPods    Group = "Pods and engines"
+	GroupAlerts  Group = "Alerts"
 	GroupOther   Group = "Other"
 )
 
 // Groups lists all of them.
 func Groups() []Group {
 	return []Group{
-		GroupLatency, GroupQueue, GroupCache, GroupTraffic, GroupErrors, GroupGPU, GroupPods, GroupOther,
+		GroupLatency, GroupQueue, GroupCache, GroupTraffic, GroupErrors, GroupGPU, GroupPods, GroupAlerts, GroupOther,
 	}
 }
 
@@ -39,7 +40,7 @@ var groupPrefixes = map[string]Group{
 	"http_": GroupErrors, "rejected_": GroupErrors,
 	"gpu_": GroupGPU, "rss_": GroupGPU,
 	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods,
-	"youngest_": GroupPods, "stalled_": GroupPods, "dead_": GroupPods, "versions": GroupPods, "prefill_pods": GroupPods,
+	"youngest_": GroupPods, "stalled_": GroupPods, "dead_alerts": GroupAlerts, "versions": GroupPods, "prefill_pods": GroupPods,
 	"last_": GroupPods, "stuck_": GroupPods, "busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
 }
 

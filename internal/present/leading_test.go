@@ -82,6 +82,11 @@ func TestTheWorstReadingIsNamedFirst(t *testing.T) {
 			[]string{"pods_down"},
 			"pods_down",
 		},
+		"an alert that can never fire is no engine that is gone": {
+			map[string]incident.Reading{"ttft_p95": target(2), "dead_alerts": read(incident.HigherIsWorse, 1, 0)},
+			[]string{"dead_alerts"},
+			"ttft_p95",
+		},
 		"nothing at all is generated": {
 			map[string]incident.Reading{"ttft_p95": target(2), "generation_tokens_rate": read(incident.LowerIsWorse, 0, 100)},
 			[]string{"generation_tokens_rate"},

@@ -99,6 +99,7 @@ func rich() incident.Incident {
 				Why: "longer prefill steps hold up every running answer for longer (vLLM docs/configuration/optimization.md)",
 			},
 		},
+		Skipped: []string{"raising max_num_seqs: KV cache 97%, above 90%"},
 		Unusual: []string{
 			"9 min ago: Deployment llm/llama-70b: image vllm/vllm-openai:v0.9.2 -> v0.10.1.",
 			"Time to first token 7.2 s is 6.1 standard deviations above the hour before (400 ms on average).",
@@ -236,6 +237,7 @@ func TestThePageShowsEverythingThatIsKnown(t *testing.T) {
 	page := show(t, rich())
 	for _, want := range []string{
 		"What would make it worse", "Do not <strong>raise replicas</strong>: the pool has room", ">Unusual<",
+		">Skipped steps<", "<li>raising max_num_seqs: KV cache 97%, above 90%</li>",
 		"9 min ago: Deployment", "Recent changes", "9 min before the reading",
 		"Container terminations", "OOMKilled, exit code 137", "out of GPU memory",
 		"torch.OutOfMemoryError: CUDA out of memory", "Completed, exit code 0",
@@ -272,7 +274,7 @@ func TestNothingEmptyIsShown(t *testing.T) {
 	inc.Readings = map[string]incident.Reading{"a": {Title: "A", Value: new(1.0), Pods: []incident.PodValue{}}}
 	page := show(t, inc)
 	for _, bad := range []string{
-		"make it worse", "Unusual", "Recent changes", "Container terminations", "can never fire",
+		"make it worse", "Unusual", "Skipped", "Recent changes", "Container terminations", "can never fire",
 		"Not there", "Pod by pod", "usually", "Not read", "Kubernetes", "<ul>", "Decision", "<li class",
 	} {
 		if strings.Contains(page, bad) {

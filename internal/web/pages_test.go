@@ -38,6 +38,7 @@ func hostile() incident.Incident {
 	inc.Diagnosis = &incident.Diagnosis{
 		Name: evil, Summary: evil,
 		Never: []incident.Never{{Change: evil}, {Change: evil, Knob: evil, Why: evil}}, Unusual: []string{evil},
+		Skipped:  []string{evil},
 		Evidence: []incident.Condition{{Text: evil, Truth: incident.True, Seen: evil, Threshold: evil}},
 	}
 	inc.Others = []incident.Other{{Name: evil, Verdict: incident.False, Why: evil}}

@@ -47,7 +47,8 @@ func (c *composer) drawDetails(inc incident.Incident, by incident.Actor, most in
 			escape(d.Summary, 600),
 		}, present.Capped(c.evidence(inc), most))...)
 		c.section(slices.Concat(titled("*Don't:*", present.Capped(bullets(present.Nevers(d.Never)), most)),
-			titled("*Unusual:*", present.Capped(bullets(d.Unusual), most)))...)
+			titled("*Unusual:*", present.Capped(bullets(d.Unusual), most)),
+			titled("*Skipped:*", present.Capped(bullets(d.Skipped), most)))...)
 	}
 	c.section(titled("*Other causes:*", present.Capped(otherCauses(inc), most))...)
 	c.section(titled("*Readings:*", present.Capped(c.readings(inc), most))...)

@@ -132,9 +132,11 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if d := inc.Diagnosis; d != nil {
 		others = append(others, nonEmpty([]string{escape(present.Unmatched(*d), 250)})...)
 	}
+	skipped := c.skipped(inc)
 	inner := &composer{opts: c.opts, detail: c.detail}
 	inner.section(manual...)
 	inner.context(others...)
+	inner.context(skipped...)
 	inner.context(checks...)
 	if len(inner.blocks) == 0 {
 		return
@@ -148,6 +150,9 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	}
 	if len(others) > 0 {
 		title = append(title, "other causes")
+	}
+	if n := len(skipped); n > 0 && len(title) == 0 { // else it is worth no words on the line that is always seen
+		title = append(title, present.Counted(n, "skipped step"))
 	}
 	switch {
 	case !c.opts.NoFold:
@@ -254,4 +259,15 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, "reopened "+times(inc.Reopened))
 	}
 	c.context(out...)
+}
+
+// skipped are the steps of the playbook that are not proposed, while the diagnosis is what the incident is about now.
+func (c *composer) skipped(inc incident.Incident) []string {
+	var out []string
+	if d := inc.Diagnosis; d != nil && !present.Outdated(inc) {
+		for _, text := range d.Skipped {
+			out = append(out, "Skipped "+escape(text, c.detail.text))
+		}
+	}
+	return out
 }
