@@ -262,6 +262,40 @@ func troublesOfPrefill() []trouble {
 			not:      []map[string]float64{{"nixl_failed_rate": 0}, {"nixl_failed_rate": 0.01}},
 		},
 		{
+			diagnosis: "slow-kv-offload", alert: "vLLMHighTTFT",
+			readings: with(map[string]float64{
+				"ttft_p95": 6, "ttft_p95_lately": 6, "ttft_mean": 3, "nixl_xfer_mean": 2.5, "queue_time_mean": 2.6,
+			}),
+			not: []map[string]float64{
+				{"ttft_p95": 0.4},
+				{"ttft_p95_lately": 0.4},
+				{"nixl_xfer_mean": 1.4},
+				{"ttft_mean": 0.3, "nixl_xfer_mean": 0.2},
+			},
+			needs: []string{"ttft_p95", "ttft_mean"},
+		},
+		{
+			// The connector has no times, and the engine no reasons for what waits.
+			diagnosis: "slow-kv-offload", alert: "vLLMQueueBacklog",
+			readings: with(map[string]float64{
+				"ttft_p95": 6, "ttft_mean": 3, "queue_time_mean": 2.6, "external_hit_share": 0.6, "waiting_mean": 9,
+				"waiting_lately": 9, "kv_usage_max": 0.4, "running_per_engine": 6, "running_peak_usual": 9,
+				"kv_capacity": 400000,
+			}),
+			not: []map[string]float64{
+				{"queue_time_mean": 1},
+				{"external_hit_share": 0.1},
+				{"waiting_mean": 0.5},
+				{"waiting_lately": 0},
+				{"kv_usage_max": 0.9},
+				{"running_per_engine": 9},
+				{"lora_slots": 1},
+				{"waiting": 9, "waiting_deferred": 2},
+				{"nixl_xfer_mean": 0.03},
+			},
+			needs: []string{"ttft_p95", "ttft_mean", "queue_time_mean", "running_per_engine"},
+		},
+		{
 			diagnosis: "nixl-lease-expiring", alert: "NixlLeaseExpired",
 			readings: with(map[string]float64{"nixl_expired_rate": 0.2}),
 			not:      []map[string]float64{{"nixl_expired_rate": 0}},

@@ -22,10 +22,12 @@ func TestAPodsRoleIsToldByItsLabelsElseByItsArguments(t *testing.T) {
 		args   []string
 		want   incident.Role
 	}{
-		"llm-d":                          {labels: map[string]string{"llm-d.ai/role": "prefill"}, want: prefill},
-		"Dynamo":                         {labels: label("nvidia.com/dynamo-sub-component-type", "decode"), want: decode},
-		"AIBrix":                         {labels: map[string]string{"role-name": "prefill"}, want: prefill},
-		"a label before arguments":       {labels: label("llm-d.ai/role", "decode"), args: transfer("kv_producer"), want: decode},
+		"llm-d":  {labels: map[string]string{"llm-d.ai/role": "prefill"}, want: prefill},
+		"Dynamo": {labels: label("nvidia.com/dynamo-sub-component-type", "decode"), want: decode},
+		"AIBrix": {labels: map[string]string{"role-name": "prefill"}, want: prefill},
+		"a label before arguments": {
+			labels: label("llm-d.ai/role", "decode"), args: transfer("kv_producer"), want: decode,
+		},
 		"producer":                       {args: transfer("kv_producer"), want: prefill},
 		"consumer":                       {args: transfer("kv_consumer"), want: decode},
 		"two words":                      {args: []string{"--kv-transfer-config", consumer}, want: decode},

@@ -33,15 +33,16 @@ var groupPrefixes = map[string]Group{
 	"demand": GroupQueue, "in_flight": GroupQueue, "load_now": GroupQueue,
 	"batch_": GroupQueue, "decode_budget_": GroupQueue, "max_num_": GroupQueue, "safe_max_num_": GroupQueue,
 	"kv_": GroupCache, "prefix_": GroupCache, "preemption_": GroupCache, "tokens_per_request": GroupCache,
-	"nixl_":  GroupCache,
+	"nixl_": GroupCache, "lmcache_": GroupCache, "external_": GroupCache, "lora_": GroupQueue,
 	"prompt": GroupTraffic, "generation": GroupTraffic, "finished_": GroupTraffic, "spec_": GroupTraffic,
 	"request_rate": GroupTraffic,
 	"abort_":       GroupErrors, "error_": GroupErrors, "unfinished_": GroupErrors, "gateway_": GroupErrors,
 	"http_": GroupErrors, "rejected_": GroupErrors,
 	"gpu_": GroupGPU, "rss_": GroupGPU,
 	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods,
-	"youngest_": GroupPods, "stalled_": GroupPods, "dead_alerts": GroupAlerts, "versions": GroupPods, "prefill_pods": GroupPods,
-	"last_": GroupPods, "stuck_": GroupPods, "busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
+	"youngest_": GroupPods, "stalled_": GroupPods, "versions": GroupPods, "prefill_pods": GroupPods,
+	"dead_alerts": GroupAlerts, "last_": GroupPods, "stuck_": GroupPods,
+	"busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
 }
 
 // GroupOf is what a signal is about; one of somebody's own playbook is GroupOther, unless it is named like a built-in

@@ -71,7 +71,8 @@ func TestEveryQueryIsPromQLForTheVectorOfOneSeries(t *testing.T) {
 // carry their namespace.
 func readFrom() []string {
 	return []string{
-		"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "process_cpu_seconds_total", "DCGM_FI_DEV_",
+		"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "process_cpu_seconds_total", "lmcache:",
+		"DCGM_FI_DEV_",
 		"namespace_httproute:gateway_cancels",
 	}
 }
@@ -83,7 +84,7 @@ func TestEveryQueryUsesCanonicalNamesAndNoMatcherOfAPool(t *testing.T) {
 	// What tells kinds of requests and of engines apart, in any pool.
 	kinds := []string{
 		"__name__", "finished_reason", "reason", "status", "engine", "llm_d_ai_role", "nvidia_com_dynamo_sub_component_type",
-		"disaggregatedset_x_k8s_io_role", "modelserving_volcano_sh_role", "role_name", "role",
+		"disaggregatedset_x_k8s_io_role", "modelserving_volcano_sh_role", "role_name", "role", "transfer_type",
 	}
 	for _, s := range load(t, playbooks.Options{}).AllSignals() {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(s.Query)

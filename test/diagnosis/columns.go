@@ -201,12 +201,14 @@ func (w *writer) cache() {
 		}
 	}
 	if w.e.from(11, 1) {
-		for _, name := range []string{
-			"external_prefix_cache_queries", "external_prefix_cache_hits", "mm_cache_queries",
-			"mm_cache_hits",
-		} {
-			w.counter(name, "never")
+		external := recUncached
+		if !w.m.inc.connected() {
+			external = "never"
 		}
+		w.counter("external_prefix_cache_queries", external)
+		w.counter("external_prefix_cache_hits", recExternal)
+		w.counter("mm_cache_queries", "never")
+		w.counter("mm_cache_hits", "never")
 	}
 }
 
@@ -220,7 +222,7 @@ func (w *writer) tokens() {
 	if w.e.from(16, 0) {
 		w.counter("prompt_tokens_by_source", recComputed, "source", "local_compute")
 		w.counter("prompt_tokens_by_source", recCached, "source", "local_cache_hit")
-		w.counter("prompt_tokens_by_source", "never", "source", "external_kv_transfer")
+		w.counter("prompt_tokens_by_source", recExternal, "source", "external_kv_transfer")
 		w.counter("prompt_tokens_cached", recCached)
 	}
 	reasons := []string{"stop", "length", "abort"}

@@ -53,6 +53,8 @@ func (inc *Incident) editionProblems() []string {
 				i+1)
 			say(x.Expired != nil && x.Expired.most() > 0 && (!inc.NIXL || !e.from(15, 0)),
 				"phase %d: expired leases are counted by NIXL from 0.15", i+1)
+			say(x.External != nil && x.External.most() > 0 && !e.from(11, 1),
+				"phase %d: tokens from a connector are counted from 0.11.1", i+1)
 			say(x.XferFailed != nil && x.XferFailed.most() > 0 && !inc.NIXL, "phase %d: transfers need nixl", i+1)
 			say(x.Fail != nil && x.Fail.most() > 0 && !e.from(8, 3) && !inc.Gateway,
 				"phase %d: nobody counts 5xx before 0.8.3 without a gateway", i+1)

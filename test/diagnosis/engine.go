@@ -15,6 +15,8 @@ const (
 	recPrompt     = "prompt tokens"
 	recComputed   = "prompt tokens computed"
 	recCached     = "prompt tokens cached"
+	recExternal   = "prompt tokens from a connector"
+	recUncached   = "prompt tokens not cached"
 	recQueried    = "prefix queries"
 	recHit        = "prefix hits"
 	recGenerated  = "generated tokens"
@@ -289,11 +291,14 @@ func (m *machine) preemptions(s stretch, t float64) []float64 {
 func (m *machine) firstToken(r request, first float64) {
 	m.tp.observe(histTTFT, m.b.ttft, first, first-r.t, 1)
 	m.tp.add(recPrompt, first, r.prompt)
-	m.tp.add(recComputed, first, r.prompt-r.hit)
+	s := m.tl.at(first)
+	external := min(r.prompt-r.hit, math.Floor(r.prompt*s.value(s.External, first)))
+	m.tp.add(recComputed, first, r.prompt-r.hit-external)
+	m.tp.add(recExternal, first, external)
+	m.tp.add(recUncached, first, r.prompt-r.hit)
 	m.tp.add(recCached, first, r.hit)
 	m.tp.add(recGenerated, first, 1)
 	if m.inc.NIXL {
-		s := m.tl.at(first)
 		took := m.draw(s, s.Xfer, first)
 		m.tp.observe(histXfer, xferBounds(), first, took, 1)
 		m.tp.observe(histBytes, byteBounds(), first, r.prompt*327680, 1)

@@ -169,6 +169,8 @@ type Physics struct {
 	Xfer       *spread   `yaml:"xfer,omitempty"`
 	XferFailed *quantity `yaml:"xfer_failed,omitempty"`
 	Expired    *quantity `yaml:"expired,omitempty"`
+	// External is the part of prompt tokens that a KV connector supplies.
+	External *quantity `yaml:"external,omitempty"`
 	// Acceptance is the part of draft tokens that is accepted.
 	Acceptance *quantity `yaml:"acceptance,omitempty"`
 	// GPUUtil and GPUMem are parts of 1; RSS is the host memory of the container in GiB.

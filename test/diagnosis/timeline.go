@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"math"
 	"reflect"
+	"slices"
 )
 
 // stretch is one phase for one engine, with everything that it inherited.
@@ -46,7 +47,7 @@ func ordinary() Physics {
 		Prefill: s(0.09, 0.2), ITL: s(0.024, 0.034), KV: q(0), Preempt: q(0), PreemptWait: s(3, 8), Leave: q(0),
 		Patience: s(30, 60),
 		Fail:     q(0), ErrorShare: q(0), LengthShare: q(0.15), Deferred: q(0), Xfer: s(0.03, 0.07), XferFailed: q(0),
-		Expired:    q(0),
+		Expired: q(0), External: q(0),
 		Acceptance: q(0.7), GPUUtil: q(0.7), GPUMem: q(0.92), RSS: q(6), Stall: &none, Target: &up,
 	}
 }
@@ -128,3 +129,8 @@ func (tl timeline) epochs() []epoch {
 
 // stallAt says how the engine stalls at a time.
 func (tl timeline) stallAt(t float64) string { return *tl.at(t).Stall }
+
+// connected says that a KV connector supplies tokens of prompts in some phase.
+func (inc *Incident) connected() bool {
+	return slices.ContainsFunc(inc.Phases, func(p Phase) bool { return p.External != nil && p.External.most() > 0 })
+}

@@ -8,7 +8,8 @@ func Truths() []string {
 	return []string{
 		"engine-errors", "engine-dead", "oom-at-batch-expansion", "stalled", "nixl-transfer-failing", "nixl-lease-expiring",
 		"kv-thrash",
-		"at-capacity", "uneven-ranks", "one-bad-replica", "deferred-waits", "warming-up", "prefix-cache-miss", "queueing",
+		"at-capacity", "uneven-ranks", "one-bad-replica", "deferred-waits", "slow-kv-offload",
+		"warming-up", "prefix-cache-miss", "queueing",
 		"long-prefill",
 		"prefill-saturation",
 		"prefill-starvation", "prefill-interference", "big-decode-batch", "batch-capped", "client-timeouts",
