@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 func TestArgsOfAWorkload(t *testing.T) {
@@ -21,12 +24,14 @@ func TestArgsOfAWorkload(t *testing.T) {
 		obj  map[string]any
 		pods []corev1.Pod
 		want map[string]float64
+		gone bool // the token budget is certainly not given
 	}{
 		{
 			"the template",
 			map[string]any{"template": spec("--max-num-seqs=3")},
 			[]corev1.Pod{pod("--max-num-seqs=4")},
 			map[string]float64{"max_num_seqs": 3},
+			true,
 		},
 		{
 			"the leaders",
@@ -36,25 +41,43 @@ func TestArgsOfAWorkload(t *testing.T) {
 			}},
 			nil,
 			map[string]float64{"max_num_seqs": 3},
+			true,
 		},
 		{
 			"the workers",
 			map[string]any{"leaderWorkerTemplate": map[string]any{"workerTemplate": spec("--max-num-seqs=4")}},
 			nil,
 			map[string]float64{"max_num_seqs": 4},
+			true,
 		},
 		{
 			"pods that agree in part",
 			map[string]any{},
 			[]corev1.Pod{pod("--max-num-seqs=4", "-tp=2"), pod("--max-num-seqs=4", "-tp=4")},
 			map[string]float64{"max_num_seqs": 4},
+			true,
 		},
-		{"pods that do not agree", map[string]any{}, []corev1.Pod{pod("-tp=2"), pod()}, nil},
-		{"nothing", map[string]any{}, nil, nil},
+		{"pods that do not agree", map[string]any{}, []corev1.Pod{pod("-tp=2"), pod()}, nil, false},
+		{
+			"pods of which one has the budget",
+			map[string]any{},
+			[]corev1.Pod{pod("-tp=2"), pod("--max-num-batched-tokens=2048")},
+			nil, false,
+		},
+		{
+			"a budget that cannot be read",
+			map[string]any{"template": spec("--max-num-batched-tokens=$(BUDGET)")},
+			nil, nil, false,
+		},
+		{"nothing", map[string]any{}, nil, nil, false},
 	} {
 		a := around{obj: &unstructured.Unstructured{Object: map[string]any{"spec": tt.obj}}, pods: tt.pods}
-		if diff := cmp.Diff(tt.want, a.args()); diff != "" {
+		got, absent := a.args()
+		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", tt.name, diff)
+		}
+		if is := slices.Contains(absent, incident.StepMaxNumBatchedTokens); is != tt.gone {
+			t.Errorf("%s: the budget is certainly not given: %t, want %t", tt.name, is, tt.gone)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
@@ -13,6 +14,20 @@ func engineArgs(c *corev1.Container) map[string]float64 {
 		return nil
 	}
 	return commandLine(c).Numbers()
+}
+
+// notGiven are those arguments that the bot may set and that a container certainly does not give.
+func notGiven(c *corev1.Container) []incident.StepKind {
+	if c == nil {
+		return nil
+	}
+	var out []incident.StepKind
+	for _, a := range incident.EngineArguments() {
+		if commandLine(c).NotGiven(a.Flag()) {
+			out = append(out, a.Kind)
+		}
+	}
+	return out
 }
 
 // commandLine reads what a container starts.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -158,26 +159,32 @@ func newest(all []incident.RecentChange) []incident.RecentChange {
 }
 
 // args are the numbers among the engine's arguments: those of the workload's template; of a kind without one those on
-// which all pods agree.
-func (a *around) args() map[string]float64 {
-	if spec := templateSpec(a.obj); spec != nil {
-		return engineArgs(engineContainer(spec, a.ref.Container))
-	}
-	var out map[string]float64
-	for i := range a.pods {
-		one := engineArgs(engineContainer(&a.pods[i].Spec, a.ref.Container))
+// which all pods agree. absent are those that all of them certainly do not give.
+func (a *around) args() (given map[string]float64, absent []incident.StepKind) {
+	engines := a.engines()
+	for i, c := range engines {
+		one, without := engineArgs(c), notGiven(c)
 		if i == 0 {
-			out = one
+			given, absent = one, without
 			continue
 		}
-		for name, n := range out {
-			if m, ok := one[name]; !ok || m != n {
-				delete(out, name)
-			}
-		}
+		maps.DeleteFunc(given, func(name string, n float64) bool { m, ok := one[name]; return !ok || m != n })
+		absent = slices.DeleteFunc(absent, func(k incident.StepKind) bool { return !slices.Contains(without, k) })
 	}
-	if len(out) == 0 {
-		return nil
+	if len(given) == 0 {
+		given = nil
+	}
+	return given, absent
+}
+
+// engines are the engine's containers: that of the workload's template, else those of the pods.
+func (a *around) engines() []*corev1.Container {
+	if spec := templateSpec(a.obj); spec != nil {
+		return []*corev1.Container{engineContainer(spec, a.ref.Container)}
+	}
+	out := make([]*corev1.Container, len(a.pods))
+	for i := range a.pods {
+		out[i] = engineContainer(&a.pods[i].Spec, a.ref.Container)
 	}
 	return out
 }

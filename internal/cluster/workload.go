@@ -41,7 +41,8 @@ func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time
 		a.pods, podsErr = k.pods(ctx, ref, sel)
 	}
 	wg.Wait()
-	a.sel, out.Pods, out.Autoscaler, out.Args = sel, podsFacts(a.pods, ref.Container), autoscalerNames(a.scalers), a.args()
+	a.sel, out.Pods, out.Autoscaler = sel, podsFacts(a.pods, ref.Container), autoscalerNames(a.scalers)
+	out.Args, out.NotGiven = a.args()
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
 	// Who scales it is context here: a step that scales asks for itself.
 	out.Unread = append(out.Unread, unread(unreadPart{incident.PartAutoscaler, scalerErr})...)

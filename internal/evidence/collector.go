@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -78,7 +79,7 @@ func (c *Collector) Collect(
 	ev := incident.Evidence{At: c.Now()}
 	var wg rescue.Group
 	if !opts.NoCluster {
-		wg.Go(func() { ev.Cluster = c.cluster(ctx, pool.Workload, ev.At) })
+		wg.Go(func() { ev.Cluster = c.cluster(ctx, pool, ev.At) })
 	}
 	found, err := c.detect(ctx, pool, ev.At)
 	ev.Dialect = found.dialect.String()
@@ -122,10 +123,11 @@ func (c *Collector) deadAlerts(
 func (c *Collector) Cluster(ctx context.Context, pool incident.Pool) incident.Cluster {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
-	return c.cluster(ctx, pool.Workload, c.Now())
+	return c.cluster(ctx, pool, c.Now())
 }
 
-func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at time.Time) incident.Cluster {
+func (c *Collector) cluster(ctx context.Context, pool incident.Pool, at time.Time) incident.Cluster {
+	ref := pool.Workload
 	switch {
 	case c.kube == nil:
 		return incident.Cluster{
@@ -136,7 +138,24 @@ func (c *Collector) cluster(ctx context.Context, ref incident.WorkloadRef, at ti
 	case ref.IsZero():
 		return incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool names no workload"}
 	}
-	return c.kube.Cluster(ctx, ref, at)
+	out := c.kube.Cluster(ctx, ref, at)
+	out.Args = withDefaults(out, pool.Knobs)
+	return out
+}
+
+// withDefaults are the engine's arguments with those that are not given and of which the configuration says what vLLM
+// uses then.
+func withDefaults(of incident.Cluster, knobs incident.Knobs) map[string]float64 {
+	args := maps.Clone(of.Args)
+	for _, kind := range of.NotGiven {
+		if own := knobs.Argument(kind); own != nil && own.Default > 0 {
+			if args == nil {
+				args = map[string]float64{}
+			}
+			args[string(kind)] = float64(own.Default)
+		}
+	}
+	return args
 }
 
 // readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with

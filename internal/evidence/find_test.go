@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,7 +28,10 @@ type fakeKube struct {
 
 func (k fakeKube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Time) incident.Cluster {
 	one := int64(1)
-	return incident.Cluster{Workload: ref, Replicas: &one}
+	return incident.Cluster{
+		Workload: ref, Replicas: &one, Args: map[string]float64{"max_num_seqs": 64},
+		NotGiven: []incident.StepKind{incident.StepMaxNumBatchedTokens},
+	}
 }
 
 func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
@@ -337,6 +341,17 @@ func TestTheClusterIsReadBesideTheReadings(t *testing.T) {
 	if got := c.Collect(t.Context(), llmPool(), nil, CollectOptions{}).Cluster; got.Error != "" || *got.Replicas != 1 ||
 		got.Workload != llmPool().Workload {
 		t.Errorf("cluster = %+v", got)
+	}
+	known := llmPool()
+	known.Knobs.Arguments = incident.ArgumentKnobs{incident.StepMaxNumBatchedTokens: {Min: 2048, Max: 8192}}
+	seqs := map[string]float64{"max_num_seqs": 64}
+	if got := c.Collect(t.Context(), known, nil, CollectOptions{}).Cluster.Args; !maps.Equal(got, seqs) {
+		t.Errorf("a budget that nobody gives and of which nothing is known reads %v, want %v", got, seqs)
+	}
+	known.Knobs.Arguments[incident.StepMaxNumBatchedTokens].Default = 1024
+	both := map[string]float64{"max_num_seqs": 64, "max_num_batched_tokens": 1024}
+	if got := c.Collect(t.Context(), known, nil, CollectOptions{}).Cluster.Args; !maps.Equal(got, both) {
+		t.Errorf("a budget that the configuration knows reads %v, want %v", got, both)
 	}
 	homeless := llmPool()
 	homeless.Workload = incident.WorkloadRef{}

@@ -111,6 +111,13 @@ func (c *CommandLine) Number(name string) (n float64, set bool, err error) {
 	return n, true, nil
 }
 
+// NotGiven says that an argument is certainly not given, so that vLLM's own value holds. It is false where that cannot
+// be read with certainty.
+func (c *CommandLine) NotGiven(name string) bool {
+	_, count, err := c.Last(name)
+	return err == nil && count == 0 && c.Unseen(name) == nil
+}
+
 // Numbers are all numbers among the engine's arguments by their Key ("max_num_seqs"). What cannot be read with
 // certainty is not in it; nil when that is all of it.
 func (c *CommandLine) Numbers() map[string]float64 {

@@ -150,8 +150,9 @@ func (r *Replayer) config(inc Incident, api, folder string) (config.Config, erro
 		pool["http_route"] = map[string]string{"name": inc.HTTPRoute}
 	}
 	doc := map[string]any{
-		"listen":     map[string]any{"api": "127.0.0.1:0"},
-		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090"},
+		"listen": map[string]any{"api": "127.0.0.1:0"},
+		// On a busy machine that Prometheus computes for long, and how long says nothing about an answer.
+		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090", "timeout": "5m", "deadline": "10m"},
 		"pools":      []any{pool},
 	}
 	if !inc.Cluster.Away {

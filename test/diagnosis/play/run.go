@@ -160,7 +160,7 @@ func (p *Player) config(inc *Incident, api *httptest.Server, folder string) (con
 	}
 	doc := map[string]any{
 		"listen":     map[string]any{"api": "127.0.0.1:0"},
-		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090"},
+		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090", "timeout": "5m", "deadline": "10m"},
 		"pools":      []any{pool},
 	}
 	if !inc.WithoutKubernetes {
