@@ -32,7 +32,7 @@ func features() []string {
 		"request_rate", "request_rate_usual", "tokens_per_request", "tokens_per_request_usual",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods", "prefill_pods_labeled",
 		"waiting_worst_rank", "ttft_worst_rank", "tpot_worst_rank", "tpot_mean_worst_rank", "stuck_worst_rank",
-		"tokens_worst_rank",
+		"tokens_worst_rank", "tokens_worst_pod",
 	}
 }
 

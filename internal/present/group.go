@@ -42,7 +42,7 @@ var groupPrefixes = map[string]Group{
 	"engine": GroupPods, "frontend_": GroupPods, "pods_": GroupPods, "up": GroupPods, "recent_": GroupPods,
 	"youngest_": GroupPods, "stalled_": GroupPods, "versions": GroupPods, "prefill_pods": GroupPods,
 	"dead_alerts": GroupAlerts, "last_": GroupPods, "stuck_": GroupPods,
-	"busy_": GroupTraffic, "tokens_worst_": GroupTraffic,
+	"busy_": GroupQueue, "busy_slow_": GroupLatency, "tokens_worst_": GroupTraffic,
 }
 
 // GroupOf is what a signal is about; one of somebody's own playbook is GroupOther, unless it is named like a built-in

@@ -83,6 +83,7 @@ func TestHarmIsWhatSomebodyIsAskedFor(t *testing.T) {
 	of := func(diagnosis string) int {
 		return slices.IndexFunc(p.advice, func(a advice) bool { return a.Diagnosis == diagnosis })
 	}
+	takeOut := slices.IndexFunc(p.advice, func(a advice) bool { return slices.Contains(a.Does, "take-pod-out") })
 	for name, c := range map[string]struct {
 		step    incident.Step
 		harmful Harmful
@@ -95,7 +96,8 @@ func TestHarmIsWhatSomebodyIsAskedFor(t *testing.T) {
 		"more replicas are not fewer":      {step(incident.StepReplicas, "2", "3"), Harmful{Do: "remove-replicas"}, false},
 		"a smaller token budget":           {smaller, Harmful{Do: "lower-max-num-batched-tokens"}, true},
 		"a new argument restarts the pods": {smaller, Harmful{Do: "restart-all-pods"}, true},
-		"an advice":                        {advised(of("one-bad-replica")), Harmful{Do: "take-pod-out"}, true},
+		"an advice":                        {advised(takeOut), Harmful{Do: "take-pod-out"}, true},
+		"another advice of that diagnosis": {advised(of("one-bad-replica")), Harmful{Do: "take-pod-out"}, false},
 		"a plan for later":                 {advised(of("batch-capped")), Harmful{Do: "raise-max-num-seqs"}, false},
 		"a plan that would be wrong, later": {
 			advised(of("batch-capped")), Harmful{Do: "raise-max-num-seqs", Planned: true}, true,
