@@ -36,7 +36,7 @@ func calm() map[string]float64 {
 		"unfinished_ratio": 0.02, "prompt_len_p95": 900, "prompt_len_usual": 900, "prefix_hit_rate": 0.5,
 		"prefix_hit_rate_usual": 0.5, "up": 1,
 		"ttft_worst_pod": 0.35, "ttft_second_pod": 0.3, "tpot_worst_pod": 0.045, "tpot_second_pod": 0.04, "tpot_p99": 0.06,
-		"tpot_mean_worst_pod": 0.022, "tpot_mean_second_pod": 0.02,
+		"tpot_mean": 0.021, "tpot_mean_worst_pod": 0.022, "tpot_mean_second_pod": 0.02,
 		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_worst_pod": 0.6, "kv_second_pod": 0.5,
 		"running_per_engine": 20, "kv_usage_max": 0.6,
 		"kv_usage_held": 0.55, "stalled_pods": 0,

@@ -238,6 +238,7 @@ func troublesOfPrefill() []trouble {
 				{"prompt_len_p95": 4000},
 				{"engine_age": 3600},
 				{"prefix_hit_rate": 0.5},
+				{"prefix_hit_rate": 0.69, "prefix_hit_rate_usual": 0.78},
 				{"ttft_p95": 0.4},
 				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
 				{"preemption_rate": 1},

@@ -193,7 +193,9 @@ diagnoses:
 	if err != nil {
 		t.Fatal(err)
 	}
-	stutter := map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.2, "prompt_len_p95": 9000}
+	stutter := map[string]float64{
+		"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "tpot_mean": 0.06, "ttft_p95": 0.2, "prompt_len_p95": 9000,
+	}
 	long := map[string]float64{"nixl_failed_rate": 0.12, "ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000}
 	const interference = "Also true, independently: prefill interference. For that, consider "
 	for _, tt := range []struct {
@@ -213,6 +215,15 @@ diagnoses:
 			"the rule of a step does not hold",
 			[]string{"Own", "vLLMHighTPOT"},
 			map[string]float64{"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "ttft_p95": 0.3},
+			"own-cause",
+			interference + "throttling, adding replicas.",
+		},
+		{
+			"responses only stutter",
+			[]string{"Own", "vLLMHighTPOT"},
+			map[string]float64{
+				"gpu_xid": 1, "tpot_p95": 0.3, "tpot_p50": 0.03, "tpot_mean": 0.039, "ttft_p95": 0.2, "prompt_len_p95": 9000,
+			},
 			"own-cause",
 			interference + "throttling, adding replicas.",
 		},

@@ -176,6 +176,13 @@ func TestAStepIsLeftOutWhenItsOwnRuleDoesNotHold(t *testing.T) {
 			})), without,
 			"Prefix hit rate 38%, below 40% (80% of Usual prefix hits)",
 		},
+		{
+			"a prefix cache that misses more than usual",
+			readings(with(map[string]float64{
+				"ttft_p95": 6, "prefill_p95": 5.5, "prompt_len_p95": 30000, "prefix_hit_rate": 0.74, "prefix_hit_rate_usual": 0.85,
+			})), without,
+			"Prefix miss rate 26%, above 22.5% (1.5 × Usual prefix misses)",
+		},
 		{"a pool without prefix caching", func() incident.Evidence {
 			ev := readings(with(maps.Clone(prefill)))
 			ev.Readings["prefix_hit_rate"], ev.Readings["prefix_hit_rate_usual"] = incident.Reading{}, incident.Reading{}

@@ -32,7 +32,7 @@ func features() []string {
 		"request_rate", "request_rate_usual", "tokens_per_request", "tokens_per_request_usual",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods", "prefill_pods_labeled",
 		"waiting_worst_rank", "ttft_worst_rank", "tpot_worst_rank", "tpot_mean_worst_rank", "stuck_worst_rank",
-		"tokens_worst_rank", "tokens_worst_pod",
+		"tokens_worst_rank", "tokens_worst_pod", "prefix_miss_rate", "prefix_miss_rate_usual",
 	}
 }
 
@@ -47,6 +47,10 @@ func readings(values map[string]float64) incident.Evidence {
 	}
 	for name, v := range values {
 		r := incident.Reading{Signal: name, Value: &v, At: at()}
+		if miss := strings.Replace(name, "prefix_hit_rate", "prefix_miss_rate", 1); miss != name {
+			misses := 1 - v
+			ev.Readings[miss] = incident.Reading{Signal: miss, Value: &misses, At: at()}
+		}
 		// What the worst of the pods has and what the next one has makes two pods, a and b; or two ranks of a.
 		for suffix, next := range map[string]incident.PodValue{"pod": {Pod: "b"}, "rank": {Pod: "a", Rank: "1"}} {
 			kind, ok := strings.CutSuffix(name, "_worst_"+suffix)
