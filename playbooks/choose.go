@@ -69,6 +69,11 @@ func (h holding) explains(cause, symptom *diagnosis) bool {
 	})
 }
 
+// besides says that a diagnosis holds as well as the chosen one, and that neither that nor another explains it.
+func (h holding) besides(d, chosen *diagnosis) bool {
+	return d != chosen && !h.explained(d) && slices.ContainsFunc(h.list, func(v verdict) bool { return v.diagnosis == d })
+}
+
 // turns says that a step of the diagnosis turns a knob, as opposed to what a person does.
 func (d *diagnosis) turns() bool {
 	return slices.ContainsFunc(d.steps, func(s step) bool { return s.request.Kind != incident.StepManual })
@@ -108,7 +113,7 @@ func others(verdicts []verdict, chosen *verdict) []incident.Other {
 // besides names what holds independently of a chosen diagnosis that turns no knob now, and would turn one. Its plan is
 // left to the person, who must see it. What could not be proposed, or would make the chosen one worse, does not help.
 func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []string {
-	own, _ := proposed(chosen.diagnosis, sel, f)
+	own, _ := proposed(chosen.diagnosis, sel, f, nil)
 	if slices.ContainsFunc(own, func(s incident.StepRequest) bool { return s.Kind != incident.StepManual }) {
 		return nil
 	}
@@ -117,10 +122,10 @@ func besides(verdicts []verdict, chosen *verdict, sel selection, f facts) []stri
 	var out []string
 	for _, v := range h.list {
 		d := v.diagnosis
-		if d == chosen.diagnosis || !d.turns() || h.explains(chosen.diagnosis, d) || h.explained(d) {
+		if !d.turns() || !h.besides(d, chosen.diagnosis) {
 			continue
 		}
-		steps, _ := proposed(d, sel, f)
+		steps, _ := proposed(d, sel, f, nil)
 		var words []string
 		for _, s := range steps {
 			if s.Kind != incident.StepManual && !slices.ContainsFunc(worse, func(n never) bool { return n.forbids(s) }) {

@@ -82,18 +82,22 @@ func (c *Catalog) Diagnose(in Input) Result {
 			out.Unusual[:min(len(out.Unusual), mostChanges)], rec.notes())
 		return out
 	}
+	rivals := c.rivals(verdicts, chosen, sel, f)
 	d := chosen.diagnosis
 	out.Diagnosis = &incident.Diagnosis{
 		Playbook: d.owner.name, Name: d.name, Summary: d.summary, Rule: d.when.text, Doc: d.owner.doc,
 		Evidence: c.namePods(chosen.answer.evidence(), out.Readings), Healthy: rec.signals(), Unusual: out.Unusual,
 		Unmatched: sel.unmatched(),
 	}
+	for _, r := range rivals {
+		out.Diagnosis.Doubts = append(out.Diagnosis.Doubts, c.doubt(r, chosen))
+	}
 	out.Acts = d.acts()
 	for _, n := range slices.Concat(d.never, d.owner.never) {
 		out.Diagnosis.Never = append(out.Diagnosis.Never, n.fact())
 	}
 	var steps []incident.StepRequest
-	steps, out.Diagnosis.Skipped = proposed(d, sel, f)
+	steps, out.Diagnosis.Skipped = proposed(d, sel, f, rivals)
 	for i, s := range steps {
 		steps[i].Advice = c.filled(s.Advice, out.Readings)
 	}
@@ -122,9 +126,11 @@ func (c *Catalog) withOwn(in Input, sel selection) map[string]incident.Reading {
 	return out
 }
 
-// proposed are the steps of a diagnosis, without those whose own rule does not hold and those that an alert's playbook
-// forbids: those are skipped, with the reasons.
-func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepRequest, skipped []string) {
+// proposed are the steps of a diagnosis, without those whose own rule does not hold, those that an alert's playbook
+// forbids, and those that would make it worse if one of the rivals were the cause: those are skipped, with the reasons.
+func proposed(
+	d *diagnosis, sel selection, f facts, rivals []rival,
+) (steps []incident.StepRequest, skipped []string) {
 	ownerAnswers := slices.Contains(sel.named, d.owner)
 	for _, s := range d.steps {
 		if s.condition != nil {
@@ -139,6 +145,11 @@ func proposed(d *diagnosis, sel selection, f facts) (steps []incident.StepReques
 		if n := forbidding(sel, s.request, ownerAnswers); n != nil {
 			skipped = append(skipped,
 				stepWords(s.request)+": the alert's playbook says never to "+strings.TrimSuffix(n.fact().String(), "."))
+			continue
+		}
+		if r, n := forbiddingRival(rivals, s.request); n != nil {
+			skipped = append(skipped, stepWords(s.request)+": it could also be "+incident.CauseWords(r.diagnosis.name)+
+				", and then never "+strings.TrimSuffix(n.fact().String(), "."))
 			continue
 		}
 		steps = append(steps, s.sized(f))

@@ -103,6 +103,11 @@ func printDiagnosis(w io.Writer, inc incident.Incident) {
 		}
 		told[line] = true
 	}
+	var doubts []string
+	for _, o := range d.Doubts {
+		doubts = append(doubts, strings.Join(nonEmpty(present.Doubt(inc, o)), ": "))
+	}
+	printList(w, "", "", doubts)
 	printList(w, "", "Do not ", present.Nevers(d.Never))
 	printList(w, "unusual", "", d.Unusual)
 }

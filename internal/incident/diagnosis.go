@@ -15,6 +15,9 @@ type Diagnosis struct {
 	Evidence []Condition `json:"evidence"`
 	// Healthy names the signals that must be back within their thresholds before the incident counts as recovered.
 	Healthy []string `json:"healthy,omitempty"`
+	// Doubts are the diagnoses that the evidence does not tell from this one, nearest to the root cause first. No step
+	// would make one of them worse.
+	Doubts []Doubt `json:"doubts,omitempty"`
 	// Never are the changes that would make this worse. "never" in JSON holds their sentences.
 	Never []Never `json:"against,omitempty"`
 	// Unusual are observations that support or qualify the diagnosis and choose nothing: departures from the pool's own
@@ -118,6 +121,29 @@ type Amount struct {
 	Bound Bound `json:"bound,omitempty"`
 	Unit  Unit  `json:"unit"`
 }
+
+// Doubt is a diagnosis that explains the evidence about as well as the chosen one, with what would tell the two apart.
+type Doubt struct {
+	Kind    DoubtKind `json:"kind"`
+	Name    string    `json:"name"`
+	Summary string    `json:"summary"`
+	// Conditions are those that decide between the two: near their limits, or without a value. Of one that holds as well
+	// they are those that speak for it.
+	Conditions []Condition `json:"conditions,omitempty"`
+}
+
+// DoubtKind says why there is a doubt.
+type DoubtKind string
+
+// The kinds of doubts.
+const (
+	// DoubtNear: a reading within a tenth of its limit would have led to the other diagnosis.
+	DoubtNear DoubtKind = "near"
+	// DoubtMissing: a reading without a value may lead to the other diagnosis.
+	DoubtMissing DoubtKind = "missing"
+	// DoubtBoth: the other diagnosis holds as well, and neither brings about the other.
+	DoubtBoth DoubtKind = "both"
+)
 
 // Other is a diagnosis that was considered and not chosen.
 type Other struct {

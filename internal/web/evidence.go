@@ -43,6 +43,18 @@ func conditions(inc incident.Incident) []conditionRow {
 // consideredRow is one row of what was weighed and not chosen.
 type consideredRow struct{ Name, Verdict, Why string }
 
+// doubtRow is another cause that the evidence does not tell from the diagnosis: which, what decides, and what it says.
+type doubtRow struct{ Cause, Text, Summary string }
+
+func doubts(inc incident.Incident) []doubtRow {
+	var out []doubtRow
+	for _, d := range inc.Diagnosis.Doubts {
+		cause, text := present.Doubt(inc, d)
+		out = append(out, doubtRow{cause, text, present.Cause(d.Summary)})
+	}
+	return out
+}
+
 // considered are the other diagnoses. Those for which nobody looked share a row.
 func considered(others []incident.Other) []consideredRow {
 	rest, notEvaluated := incident.SplitNotEvaluated(others)

@@ -349,3 +349,16 @@ func TestManyPodsAndLongTextsAreShownWithoutFillingThePage(t *testing.T) {
 		t.Error("a text is not shown whole")
 	}
 }
+
+// What it may be instead is told with what decides, until something has happened since.
+func TestThePageSaysWhatItMayBeInstead(t *testing.T) {
+	t.Parallel()
+	inc := rich()
+	inc.Diagnosis.Doubts = []incident.Doubt{{
+		Kind: incident.DoubtMissing, Name: "kv-thrash", Summary: "Requests are preempted.",
+		Conditions: []incident.Condition{{Label: "Preemptions", Signal: "preemption_rate", Seen: "no data"}},
+	}}
+	mustHold(t, show(t, inc), "Could also be kv thrash</strong>: no data for Preemptions.", "Requests are preempted.")
+	inc.Diagnosis.Doubts = nil
+	mustLack(t, show(t, inc), "Could also be")
+}

@@ -43,6 +43,7 @@ type incidentPage struct {
 	Marks                       []legend
 	Cause, More                 string
 	Numbers                     []number
+	Doubts                      []doubtRow
 	Rules                       []conditionRow
 	Steps, Earlier              []stepRow
 	Made                        []madeRow
@@ -106,7 +107,7 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 	if d := inc.Diagnosis; d != nil {
 		p.Cause = present.Cause(d.Summary)
 		p.More = strings.TrimSpace(strings.TrimPrefix(present.Line(d.Summary), p.Cause))
-		p.Numbers, p.Rules = h.numbers(inc), conditions(inc)
+		p.Numbers, p.Rules, p.Doubts = h.numbers(inc), conditions(inc), doubts(inc)
 	}
 	for _, s := range inc.AppliedEarlier {
 		p.Earlier = append(p.Earlier, f.step(inc, s))

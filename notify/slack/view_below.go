@@ -188,12 +188,12 @@ func checksOf(open []incident.Step) []string {
 	return present.Capped(out, maxChecks)
 }
 
-// holding are the names of the diagnoses that hold besides the chosen one: those that it explains, or those that it
-// doesn't; the page has why.
+// holding are the names of the diagnoses that hold besides the chosen one and are not told above: those that it
+// explains, or those that it doesn't; the page has why.
 func holding(inc incident.Incident, symptoms bool) string {
 	var found []string
 	for _, o := range inc.Others {
-		if o.Verdict == incident.True && o.Symptom == symptoms && inc.Diagnosis != nil {
+		if o.Verdict == incident.True && o.Symptom == symptoms && inc.Diagnosis != nil && !present.Doubted(inc, o.Name) {
 			found = append(found, o.Name)
 		}
 	}
@@ -205,7 +205,7 @@ func undecided(inc incident.Incident) string {
 	rest, _ := incident.SplitNotEvaluated(inc.Others)
 	var found []string
 	for _, o := range rest {
-		if o.Verdict == incident.Undecided {
+		if o.Verdict == incident.Undecided && !present.Doubted(inc, o.Name) {
 			found = append(found, o.Name)
 		}
 	}

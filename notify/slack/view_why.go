@@ -22,7 +22,7 @@ func (c *composer) why(inc incident.Incident) {
 		}
 		lines = append(lines, head+escape(present.Cause(present.CauseOf(inc).Summary), c.detail.text))
 		if current {
-			lines = append(lines, c.numbers(inc))
+			lines = append(append(lines, c.numbers(inc)), c.doubts(inc)...)
 		}
 	} else {
 		lines = append(lines, c.alerts(inc)...)
@@ -83,6 +83,25 @@ func (c *composer) numbers(inc incident.Incident) string {
 		out = append(out, "pods "+ready)
 	}
 	return strings.Join(nonEmpty(out), "  ·  ")
+}
+
+// doubts are the other causes that it may be instead, each with what decides. What is true as well is told with the
+// rest: the message must be short.
+func (c *composer) doubts(inc incident.Incident) []string {
+	const most = 2
+	var out []string
+	for _, d := range inc.Diagnosis.Doubts {
+		if d.Kind == incident.DoubtBoth {
+			continue
+		}
+		cause, text := present.Doubt(inc, d)
+		line := "*" + escape(cause, 80) + "*"
+		if text != "" {
+			line += ": " + escape(text, c.detail.text)
+		}
+		out = append(out, line)
+	}
+	return present.Capped(out, most)
 }
 
 // number is one reading with what it was compared with: of several limits the shortest, which is the one that a person

@@ -86,6 +86,36 @@ func TestNothingReadIsSaidOnce(t *testing.T) {
 	}
 }
 
+// What it may be instead is said with what decides, once, and as long as the diagnosis is what the incident is about.
+func TestTheMessageSaysWhatItMayBeInstead(t *testing.T) {
+	t.Parallel()
+	inc := stories(t)["04-deciding"]
+	hits := incident.Condition{Label: "Prefix hit rate", Signal: "prefix_hit_rate", Seen: "74%", Threshold: "68%"}
+	inc.Diagnosis.Doubts = []incident.Doubt{
+		{Kind: incident.DoubtNear, Name: "warming-up", Conditions: []incident.Condition{hits}},
+		{Kind: incident.DoubtBoth, Name: "prefill-interference"},
+	}
+	inc.Others = []incident.Other{
+		{Name: "warming-up", Verdict: incident.Undecided}, {Name: "prefill-interference", Verdict: incident.True},
+	}
+	text := shownText(Render(inc, links))
+	for said, want := range map[string]int{
+		"Could also be warming up: Prefix hit rate 74%, close to 68%": 1, "warming up": 1,
+		"Also seen: prefill interference": 1, "prefill interference": 1,
+	} {
+		if n := strings.Count(strings.ReplaceAll(text, "*", ""), said); n != want {
+			t.Errorf("%q is said %d times, want %d", said, n, want)
+		}
+	}
+	inc.Diagnosis.Doubts = nil
+	if sure := shownText(Render(inc, links)); strings.Contains(sure, "Could also be") {
+		t.Error("a doubt is told where there is none")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
 func TestOnlyTheFirstSentenceOfACauseIsInTheMessage(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -1,0 +1,139 @@
+package playbooks_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/playbooks"
+)
+
+// Where the evidence does not tell two causes apart, the second one is said with what decides; where it does, nothing.
+func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	cold := func(hits float64) map[string]float64 {
+		return map[string]float64{
+			"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": hits, "prefix_hit_rate_usual": 0.85,
+		}
+	}
+	queue := map[string]float64{
+		"ttft_p95": 8, "waiting": 20, "waiting_mean": 20, "waiting_per_engine": 10, "waiting_per_engine_mean": 10,
+		"waiting_worst_pod": 11, "waiting_second_pod": 9, "queue_time_p95": 7,
+	}
+	full := maps.Clone(queue)
+	maps.Copy(full, map[string]float64{
+		"kv_usage": 0.98, "kv_usage_held": 0.98, "kv_usage_max": 0.99, "kv_usage_peak": 0.99, "kv_second_pod": 0.98,
+	})
+	stutter := func(values map[string]float64) map[string]float64 {
+		out := map[string]float64{"tpot_p95": 0.3, "tpot_p50": 0.03}
+		maps.Copy(out, values)
+		return out
+	}
+	for _, tt := range []struct {
+		name    string
+		values  map[string]float64
+		without string // a reading that has no data
+		alerts  []string
+		want    string // the diagnosis
+		doubts  []string
+	}{
+		{
+			"the hit rate is just above 80% of the usual", cold(0.70), "",
+			[]string{"vLLMHighTTFT"},
+			"long-prefill",
+			[]string{"near warming-up prefix_hit_rate"},
+		},
+		{"the hit rate is far above it", cold(0.80), "", []string{"vLLMHighTTFT"}, "long-prefill", nil},
+		{
+			"the hit rate is just below it: the long prefill that cold caches explain is no other cause", cold(0.67), "",
+			[]string{"vLLMHighTTFT"},
+			"warming-up",
+			nil,
+		},
+		{
+			"nobody knows whether requests are preempted", queue, "preemption_rate",
+			[]string{"vLLMQueueBacklog"},
+			"queueing", nil,
+		},
+		{
+			"a queue and tokens that stutter", stutter(queue), "",
+			[]string{"vLLMHighTTFT", "vLLMHighTPOT"},
+			"queueing",
+			[]string{"both prefill-interference tpot_p95"},
+		},
+		{"tokens that stutter", stutter(nil), "", []string{"vLLMHighTPOT"}, "prefill-interference", nil},
+		{
+			"tokens that stutter on GPUs that are nearly slower than usual",
+			stutter(map[string]float64{
+				"tpot_mean_usual": 0.02, "tpot_mean_fastest": 0.025, "tpot_mean_lately": 0.03,
+			}), "",
+			[]string{"vLLMHighTPOT"},
+			"prefill-interference",
+			[]string{"near slower-at-equal-load tpot_mean_fastest"},
+		},
+		{
+			"of a pool in which nothing is wrong nothing is in doubt",
+			map[string]float64{"waiting_per_engine": 4.9},
+			"",
+			[]string{"vLLMHighTTFT"},
+			"", nil,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ev := readings(with(tt.values))
+			if tt.without != "" {
+				ev.Readings[tt.without] = incident.Reading{Signal: tt.without, At: at()}
+			}
+			got := c.Diagnose(playbooks.Input{Alerts: alerts(tt.alerts...), Pool: chat(), Evidence: ev}).Diagnosis
+			if got == nil {
+				if tt.want != "" {
+					t.Fatalf("no diagnosis, want %s", tt.want)
+				}
+				return
+			}
+			var doubts []string
+			for _, d := range got.Doubts {
+				text := string(d.Kind) + " " + d.Name
+				for _, c := range d.Conditions {
+					text += " " + c.Signal
+				}
+				doubts = append(doubts, text)
+			}
+			if diff := cmp.Diff(tt.doubts, doubts); got.Name != tt.want || diff != "" {
+				t.Errorf("%s (-want +got):\n%s", got.Name, diff)
+			}
+		})
+	}
+}
+
+// A step is proposed only where it is right for every cause that it may be.
+func TestNoStepIsProposedThatHurtsWhatItMayBeInstead(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, tt := range []struct {
+		name    string
+		fastest float64
+		want    bool
+	}{
+		{"the GPUs are nearly slower than usual, which no restart mends", 0.025, false},
+		{"the GPUs are as fast as usual", 0.02, true},
+	} {
+		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTPOT"), Pool: chat(), Evidence: readings(with(
+			map[string]float64{
+				"ttft_p95": 0.2, "tpot_p95": 0.3, "tpot_p50": 0.03, "prompt_len_p95": 6000, "prompt_len_usual": 6000,
+				"tpot_mean_usual": 0.02, "tpot_mean_fastest": tt.fastest, "tpot_mean_lately": 0.03,
+			}))})
+		proposed := slices.ContainsFunc(got.Steps, func(s incident.StepRequest) bool {
+			return s.Kind == incident.StepMaxNumBatchedTokens
+		})
+		if got.Diagnosis.Name != "prefill-interference" || proposed != tt.want {
+			t.Errorf("%s: %s, proposed: %t, want %t; skipped: %q", tt.name, got.Diagnosis.Name, proposed, tt.want,
+				got.Diagnosis.Skipped)
+		}
+	}
+}
