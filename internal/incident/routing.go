@@ -19,6 +19,8 @@ type RouteKind string
 const (
 	// RouteOwners led to the pool over the owners of a pod.
 	RouteOwners RouteKind = "owners"
+	// RouteNamespace led to the only pool of a namespace; the alert says nothing else about what it is about.
+	RouteNamespace RouteKind = "namespace"
 	// RouteNoPool ended at a workload that no pool names.
 	RouteNoPool RouteKind = "no_pool"
 	// RouteUnknown could not be followed.

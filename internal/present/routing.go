@@ -37,6 +37,8 @@ func route(r incident.Route) (text string, known bool) {
 		return "The pool of " + r.Alert + " could not be found: " + clause(r.Why) + ".", true
 	case incident.RouteUnsure:
 		return "Could not check whether " + r.Alert + " belongs to another pool: " + clause(r.Why) + ".", true
+	case incident.RouteNamespace:
+		return r.Alert + " names no model and no pod. This is the only pool of its namespace.", true
 	case incident.RouteNoPool:
 		text = "The alert leads to " + top(r.Owners) + ", which no pool names."
 	case incident.RouteOwners:

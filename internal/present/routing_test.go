@@ -44,6 +44,9 @@ func TestARoutingSaysHowAlertsLedToTheirPool(t *testing.T) {
 		"Could not check whether HighTTFT belongs to another pool: " + why + ".": {
 			Routes: []incident.Route{{Kind: incident.RouteUnsure, Alert: "HighTTFT", Why: why}},
 		},
+		"KServeTTFT names no model and no pod. This is the only pool of its namespace.": {
+			Routes: []incident.Route{{Kind: incident.RouteNamespace, Alert: "KServeTTFT"}},
+		},
 		"what only a newer version knows": {
 			Routes: []incident.Route{{Kind: "mirrored", Why: "what only a newer version knows"}},
 		},

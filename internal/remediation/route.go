@@ -42,12 +42,16 @@ func (r router) names() []string {
 	return names
 }
 
-// poolOf finds the pool that labels lead to: the match labels first, the most specific one, then instance -> pod ->
-// owner. The empty name means that they lead nowhere. The route is what there is to say about it: nothing when it has
-// no kind. An error says that nobody answered; a name that comes with it is that of a pool below what was not answered.
+// poolOf finds the pool that labels lead to: the match labels first, the most specific one, then the only pool of a
+// namespace, where the labels say no more than that, then instance -> pod -> owner. The empty name means that they lead
+// nowhere. The route is what there is to say about it: nothing when it has no kind. An error says that nobody answered;
+// a name that comes with it is that of a pool below what was not answered.
 func (r router) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, incident.Route, error) {
 	if p, ok := incident.MatchPool(r.pools, labels); ok {
 		return p.Name, incident.Route{}, nil
+	}
+	if pool := r.onlyPoolOf(labels); pool != "" {
+		return pool, incident.Route{Kind: incident.RouteNamespace, Alert: labels["alertname"]}, nil
 	}
 	found := asked.find(ctx, r.owners, labels)
 	pool := r.poolAmong(found.refs)
@@ -69,6 +73,50 @@ func (r router) poolOf(ctx context.Context, labels map[string]string, asked *own
 		route.Why = found.err.Error()
 	}
 	return pool, route, nil
+}
+
+// aboutAnything are labels that don't narrow what an alert is about: its name, how urgent it is, and what its
+// Prometheus adds to all alerts.
+func aboutAnything() []string {
+	return []string{"alertname", "severity", "cluster", "prometheus", "prometheus_replica"}
+}
+
+// onlyPoolOf is the only pool of the namespace in the labels, or "". Any other label may be of something else in that
+// namespace (another model, a volume, a quota), and a pool whose namespace isn't known may be in it: both end the
+// search.
+func (r router) onlyPoolOf(labels map[string]string) string {
+	namespace, only := labels["namespace"], ""
+	if namespace == "" {
+		return ""
+	}
+	for name := range labels {
+		if name != "namespace" && !slices.Contains(aboutAnything(), name) {
+			return ""
+		}
+	}
+	for _, p := range r.pools {
+		known := []string{p.Match["namespace"], p.Matchers["namespace"], p.Workload.Namespace}
+		switch {
+		case !slices.ContainsFunc(known, func(s string) bool { return s != "" }):
+			return ""
+		case !slices.Contains(known, namespace):
+			continue
+		case only != "" || contradicts(p.Match, labels):
+			return ""
+		}
+		only = p.Name
+	}
+	return only
+}
+
+// contradicts says whether a label has another value than a pool asks for.
+func contradicts(match, labels map[string]string) bool {
+	for name, want := range match {
+		if got, ok := labels[name]; ok && got != want {
+			return true
+		}
+	}
+	return false
 }
 
 // unansweredRoute says what is not known of an alert after an unanswered question: its pool, or, when the owners that

@@ -3,6 +3,7 @@ package remediation_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +213,50 @@ func TestThePoolOfTheTopOwnerWins(t *testing.T) {
 	b.sweep()
 	if got := b.all(); len(got) != 1 || got[0].Pool != "llama" {
 		t.Errorf("led to %+v", got)
+	}
+}
+
+// Rules that aggregate over a namespace leave no other label. With more than that, or more than one pool, it may be
+// about something else.
+func TestAnAlertThatNamesOnlyANamespaceLeadsToTheOnlyPoolThere(t *testing.T) {
+	t.Parallel()
+	elsewhere, nowhere, inCluster := qwen(), qwen(), llama()
+	elsewhere.Match = map[string]string{"namespace": "chat", "model_name": "qwen"}
+	elsewhere.Workload.Namespace = "chat"
+	nowhere.Match, nowhere.Workload = map[string]string{"model_name": "qwen"}, incident.WorkloadRef{}
+	inCluster.Match = map[string]string{"namespace": "llm", "model_name": "llama", "cluster": "east"}
+	for name, c := range map[string]struct {
+		pools  []incident.Pool
+		labels map[string]string
+		want   string
+	}{
+		"the only pool":               {[]incident.Pool{llama()}, nil, "llama"},
+		"another one elsewhere":       {[]incident.Pool{llama(), elsewhere}, nil, "llama"},
+		"labels of its Prometheus":    {[]incident.Pool{llama()}, map[string]string{"prometheus": "a/b"}, "llama"},
+		"two pools":                   {[]incident.Pool{llama(), qwen()}, nil, ""},
+		"one whose namespace unknown": {[]incident.Pool{llama(), nowhere}, nil, ""},
+		"another model":               {[]incident.Pool{llama()}, map[string]string{"model_name": "phi"}, ""},
+		"a volume":                    {[]incident.Pool{llama()}, map[string]string{"persistentvolumeclaim": "db"}, ""},
+		"another namespace":           {[]incident.Pool{llama()}, map[string]string{"namespace": "db"}, ""},
+		"another cluster":             {[]incident.Pool{inCluster}, map[string]string{"cluster": "west"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, c.pools)
+			if c.want == "" {
+				b.sight.owned("", ownersAnswer{err: incident.ErrNoWorkload})
+			}
+			a := incident.Alert{
+				Fingerprint: "f", Firing: true, StartsAt: start,
+				Labels: map[string]string{"alertname": "KServeTTFT", "namespace": "llm"},
+			}
+			maps.Copy(a.Labels, c.labels)
+			b.deliver(a)
+			b.sweep()
+			if got := b.all(); len(got) != 1 || got[0].Pool != c.want {
+				t.Errorf("led to %+v", got)
+			}
+		})
 	}
 }
 
