@@ -17,7 +17,8 @@ func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
 	c := builtin(t, playbooks.Options{})
 	cold := func(hits float64) map[string]float64 {
 		return map[string]float64{
-			"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": hits, "prefix_hit_rate_usual": 0.85,
+			"ttft_p95": 4, "prefill_p95": 3, "engine_age": 300, "prefix_hit_rate": hits, "prefix_hit_rate_usual": 0.5,
+			"prefix_miss_rate": 1 - hits, "prefix_miss_rate_usual": 0.5,
 		}
 	}
 	queue := map[string]float64{
@@ -42,14 +43,14 @@ func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
 		doubts  []string
 	}{
 		{
-			"the hit rate is just above 80% of the usual", cold(0.70), "",
+			"the hit rate is just above 80% of the usual", cold(0.43), "",
 			[]string{"vLLMHighTTFT"},
 			"long-prefill",
 			[]string{"near warming-up prefix_hit_rate"},
 		},
-		{"the hit rate is far above it", cold(0.80), "", []string{"vLLMHighTTFT"}, "long-prefill", nil},
+		{"the hit rate is far above it", cold(0.48), "", []string{"vLLMHighTTFT"}, "long-prefill", nil},
 		{
-			"the hit rate is just below it: the long prefill that cold caches explain is no other cause", cold(0.67), "",
+			"the hit rate is just below it: the long prefill that cold caches explain is no other cause", cold(0.39), "",
 			[]string{"vLLMHighTTFT"},
 			"warming-up",
 			nil,
@@ -125,7 +126,8 @@ func TestNoStepIsProposedThatHurtsWhatItMayBeInstead(t *testing.T) {
 	} {
 		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTPOT"), Pool: chat(), Evidence: readings(with(
 			map[string]float64{
-				"ttft_p95": 0.2, "tpot_p95": 0.3, "tpot_p50": 0.03, "prompt_len_p95": 6000, "prompt_len_usual": 6000,
+				"ttft_p95": 0.2, "tpot_mean": 0.045, "tpot_p95": 0.3, "tpot_p50": 0.03,
+				"prompt_len_p95": 6000, "prompt_len_usual": 6000,
 				"tpot_mean_usual": 0.02, "tpot_mean_fastest": tt.fastest, "tpot_mean_lately": 0.03,
 			}))})
 		proposed := slices.ContainsFunc(got.Steps, func(s incident.StepRequest) bool {

@@ -99,7 +99,7 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				got = bot.Cluster(ctx, deploymentRef("llama"), time.Now())
+				got = bot.Cluster(ctx, deploymentRef("llama"), time.Now(), nil)
 				if got.RolloutRunning || d.Annotations[revisionAnnotation] != revision || got.ReadyReplicas == nil ||
 					*got.ReadyReplicas != replicas ||
 					len(got.Pods) != int(replicas) {
@@ -168,7 +168,7 @@ func TestChangesThatRealControllersMake(t *testing.T) {
 		says := func(want ...string) {
 			t.Helper()
 			kubetest.Eventually(t, "the revisions of the set", func(ctx context.Context) error {
-				got := bot.Cluster(ctx, ref, time.Now())
+				got := bot.Cluster(ctx, ref, time.Now(), nil)
 				if d := cmp.Diff(want, said(got, incident.ChangeRollout)); d != "" || got.Unread != nil {
 					return fmt.Errorf("unread %q\n%s", got.Unread, d)
 				}

@@ -99,7 +99,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		c.event(t, "e5", "Pod", "other-1", "Warning", "not ours", now, 1)
 		c.event(t, "e6", "ReplicaSet", "llama-big-6f7d", "Warning", "not ours", now, 1)
 		c.event(t, "e7", "Deployment", "llama", "Warning", "too old", now.Add(-2*time.Hour), 1)
-		got := c.bot.Cluster(t.Context(), deploymentRef("llama"), now)
+		got := c.bot.Cluster(t.Context(), deploymentRef("llama"), now, nil)
 		four, one := int64(4), int64(1)
 		const noNode = "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
 		want := incident.Cluster{
@@ -156,14 +156,14 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		behind := settled(2, 2)
 		behind.ObservedGeneration = -1
 		c.deployment(t, "llm", "behind", 2, behind)
-		if got := c.bot.Cluster(t.Context(), deploymentRef("behind"), now); !got.RolloutRunning || got.Error != "" {
+		if got := c.bot.Cluster(t.Context(), deploymentRef("behind"), now, nil); !got.RolloutRunning || got.Error != "" {
 			t.Errorf("%+v", got)
 		}
 	})
 	t.Run("none of the replicas is ready", func(t *testing.T) {
 		t.Parallel()
 		c.deployment(t, "llm", "dark", 2, settled(2, 0))
-		if got := c.bot.Cluster(t.Context(), deploymentRef("dark"), now); got.ReadyReplicas == nil ||
+		if got := c.bot.Cluster(t.Context(), deploymentRef("dark"), now, nil); got.ReadyReplicas == nil ||
 			*got.ReadyReplicas != 0 ||
 			len(got.Pods) != 0 {
 			t.Errorf("%+v", got)
@@ -193,7 +193,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		got := c.bot.Cluster(
 			t.Context(),
 			incident.WorkloadRef{APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: "llm", Name: "set"},
-			now,
+			now, nil,
 		)
 		if got.Error != "" || *got.Replicas != 2 || *got.ReadyReplicas != 2 || !got.RolloutRunning {
 			t.Errorf("%+v", got)
@@ -209,7 +209,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 				Namespace:  "llm",
 				Name:       "stack",
 			},
-			now,
+			now, nil,
 		)
 		if got.Error != "" || got.Replicas == nil || *got.Replicas != 3 || len(got.Pods) != 1 ||
 			got.Pods[0].Name != "stacked-abc-1" {
@@ -232,7 +232,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			"paused": "ScaledObject llm/paused-for-it", "labelled": "ScaledObject llm/labelled-for-it",
 			"aibrix": "PodAutoscaler llm/aibrix-for-it", "foreign": "",
 		} {
-			got := c.bot.Cluster(t.Context(), deploymentRef(name), now)
+			got := c.bot.Cluster(t.Context(), deploymentRef(name), now, nil)
 			if got.Autoscaler != want || got.Error != "" {
 				t.Errorf("%s: %+v", name, got)
 			}
@@ -242,7 +242,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		t.Parallel()
 		c.deployment(t, "narrow", "small", 1, settled(1, 1))
 		small := incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "narrow", Name: "small"}
-		got := c.bot.Cluster(t.Context(), small, now)
+		got := c.bot.Cluster(t.Context(), small, now, nil)
 		for _, want := range []string{
 			"the right to list scaledobjects.keda.sh in namespace narrow is missing",
 			"the right to list events in namespace narrow is missing",
@@ -260,7 +260,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		c.deployment(t, "podless", "small", 1, settled(1, 1))
 		podless := small
 		podless.Namespace = "podless"
-		if got := c.bot.Cluster(t.Context(), podless, now); !strings.Contains(
+		if got := c.bot.Cluster(t.Context(), podless, now, nil); !strings.Contains(
 			got.Error,
 			"the right to list pods in namespace podless is missing",
 		) ||
@@ -282,7 +282,8 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			},
 			{incident.WorkloadRef{APIVersion: "a/b/c", Kind: "X", Namespace: "llm", Name: "x"}, "apiVersion of X"},
 		} {
-			if got := c.bot.Cluster(t.Context(), tt.ref, now); !strings.Contains(got.Error, tt.want) || got.Replicas != nil {
+			got := c.bot.Cluster(t.Context(), tt.ref, now, nil)
+			if !strings.Contains(got.Error, tt.want) || got.Replicas != nil {
 				t.Errorf("%v: %+v", tt.ref, got)
 			}
 		}
@@ -331,7 +332,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 		if _, err := stranger.Owners(t.Context(), "llm", "stacked-abc-1"); !errors.Is(err, incident.ErrUnanswered) {
 			t.Errorf("owners: %v", err)
 		}
-		got := stranger.Cluster(t.Context(), deploymentRef("llama"), now)
+		got := stranger.Cluster(t.Context(), deploymentRef("llama"), now, nil)
 		if !strings.Contains(got.Error, "does not accept the bot's credentials") &&
 			!strings.Contains(got.Error, "could not be asked for its kinds") ||
 			strings.Contains(got.Error, "hunter2") {
@@ -356,7 +357,7 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 	}
 	if got := bot.Cluster(t.Context(),
 		incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"},
-		time.Now()); !strings.Contains(
+		time.Now(), nil); !strings.Contains(
 		got.Error,
 		"does not exist",
 	) {
@@ -369,7 +370,7 @@ func TestAKubernetesOutageIsNoAnswer(t *testing.T) {
 	}
 	if got := bot.Cluster(t.Context(),
 		incident.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "x"},
-		time.Now()); !strings.Contains(
+		time.Now(), nil); !strings.Contains(
 		got.Error,
 		"could not be asked",
 	) {
@@ -385,7 +386,7 @@ func TestAnUnreachableKubernetesIsSaidWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	k, err := New(&rest.Config{Host: "https://127.0.0.1:1", BearerToken: kubeToken})
 	must(t, err)
-	got := k.Cluster(t.Context(), deploymentRef("llama"), time.Now())
+	got := k.Cluster(t.Context(), deploymentRef("llama"), time.Now(), nil)
 	_, ownersErr := k.Owners(t.Context(), "llm", "llama-1")
 	_, podsErr := k.PodsAt(t.Context(), "llm", "10.0.0.1")
 	for _, text := range []string{got.Error, fmt.Sprint(ownersErr), fmt.Sprint(podsErr)} {

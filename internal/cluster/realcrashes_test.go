@@ -88,7 +88,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 			strings.Join(lines, "\n")+"\ntorch.OutOfMemoryError: CUDA out of memory.\xff\n",
 		)
 		kubelet.SetLog("llm", "crashy-b", "vllm", true, strings.Repeat("z ", 500)+"\n\n")
-		got := c.bot.Cluster(t.Context(), deploymentRef("crashy"), now)
+		got := c.bot.Cluster(t.Context(), deploymentRef("crashy"), now, nil)
 		if got.Error != "" || fmt.Sprint(got.Unread) != "["+nodesForbidden+"]" {
 			t.Errorf("error %q, unread %q", got.Error, got.Unread)
 		}
@@ -141,7 +141,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 			true,
 			strings.Repeat(strings.Repeat("long ", 200)+"\n", 100)+"CUDA out of memory\n",
 		)
-		got := c.bot.Cluster(t.Context(), deploymentRef("wordy"), now).Crashes
+		got := c.bot.Cluster(t.Context(), deploymentRef("wordy"), now, nil).Crashes
 		if len(got) != 1 || got[0].OutOfMemory != "gpu" || len(got[0].Log) != fewLines ||
 			got[0].Log[fewLines-1] != "CUDA out of memory" {
 			t.Errorf("%+v", got)
@@ -157,7 +157,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 			true,
 			strings.Repeat("a ", logBytes/2-9)+"\nhf_hunter2hunter2hunter2hunter2\n",
 		)
-		got := c.bot.Cluster(t.Context(), deploymentRef("split"), now).Crashes
+		got := c.bot.Cluster(t.Context(), deploymentRef("split"), now, nil).Crashes
 		if len(got) != 1 || len(got[0].Log) != 1 || strings.Contains(fmt.Sprint(got), "hunter") {
 			t.Errorf("%+v", got)
 		}
@@ -165,7 +165,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 	t.Run("a log that is gone", func(t *testing.T) {
 		c.deployment(t, "llm", "rotated", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "rotated-a", "rotated", "gpu-1", "Error", 1, ago(10))
-		got := c.bot.Cluster(t.Context(), deploymentRef("rotated"), now)
+		got := c.bot.Cluster(t.Context(), deploymentRef("rotated"), now, nil)
 		if len(got.Crashes) != 1 || got.Crashes[0].Log != nil || got.Error != "" ||
 			!strings.Contains(fmt.Sprint(got.Unread), "pod rotated-a, container vllm: there is none") {
 			t.Errorf("%+v", got)
@@ -177,7 +177,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		kubelet.SetLog("narrow", "shut-a", "vllm", true, "not for the bot")
 		ref := deploymentRef("shut")
 		ref.Namespace = "narrow"
-		got := c.bot.Cluster(t.Context(), ref, now)
+		got := c.bot.Cluster(t.Context(), ref, now, nil)
 		for _, want := range []string{
 			"the log of a crashed container: the right to get pods/log in namespace narrow is missing: grant it to the bot",
 			"recent rollouts: the right to list replicasets.apps in namespace narrow is missing: grant it to the bot",
@@ -204,7 +204,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		bot, err := New(c.kube.ConfigFor(kubetest.Bot))
 		must(t, err)
 		bot.logPatience = 50 * time.Millisecond
-		got := bot.Cluster(t.Context(), deploymentRef("hanging"), now)
+		got := bot.Cluster(t.Context(), deploymentRef("hanging"), now, nil)
 		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" ||
 			!strings.Contains(fmt.Sprint(got.Unread), "pod hanging-a, container vllm: its node did not answer in time") {
 			t.Errorf("%+v", got)
@@ -215,7 +215,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		gone.Stop()
 		c.deployment(t, "llm", "lost", 1, settled(1, 1))
 		c.crashedPod(t, "llm", "lost-a", "lost", "gpu-gone", "Error", 1, ago(10))
-		got := c.bot.Cluster(t.Context(), deploymentRef("lost"), now)
+		got := c.bot.Cluster(t.Context(), deploymentRef("lost"), now, nil)
 		if len(got.Crashes) != 1 || len(got.Changes) != 1 || got.Error != "" ||
 			!strings.Contains(fmt.Sprint(got.Unread), "pod lost-a, container vllm: the kubelet of its node could not be asked") {
 			t.Errorf("%+v", got)
@@ -237,7 +237,7 @@ func TestCrashesAndNodesOfARealKubernetes(t *testing.T) {
 		c.nodeEvent(t, "gpu-7", "Normal", "NodeHasSufficientMemory", "all is well", ago(1))
 		c.nodeEvent(t, "gpu-7", "Warning", "Rebooted", "too old", ago(121))
 		c.nodeEvent(t, "gpu-8", "Warning", "Rebooted", "not our node", ago(1))
-		got := c.bot.Cluster(t.Context(), deploymentRef("noded"), now)
+		got := c.bot.Cluster(t.Context(), deploymentRef("noded"), now, nil)
 		want := []incident.RecentChange{
 			{
 				At:     ago(5),
@@ -312,7 +312,7 @@ func (c *cluster) leaky(t *testing.T, kubelet *kubetest.Kubelet, now time.Time) 
 		InvolvedObject: corev1.ObjectReference{Kind: "Deployment", Name: "leaky", Namespace: "llm"},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	got := c.bot.Cluster(t.Context(), deploymentRef("leaky"), now)
+	got := c.bot.Cluster(t.Context(), deploymentRef("leaky"), now, nil)
 	b, err := json.Marshal(got)
 	must(t, err)
 	if strings.Contains(string(b), "unter2") {

@@ -65,7 +65,7 @@ func (c *cluster) countsReadiness(t *testing.T, start, now time.Time) {
 		got := c.bot.Cluster(
 			t.Context(),
 			incident.WorkloadRef{APIVersion: tt.version, Kind: tt.kind, Namespace: "llm", Name: name},
-			now,
+			now, nil,
 		)
 		if wanted := map[string]string{"Model": "Model llm/" + name}[tt.kind]; got.Autoscaler != wanted {
 			t.Errorf("%s: scaled by %q", tt.kind, got.Autoscaler)
@@ -82,7 +82,7 @@ func (c *cluster) countsReadiness(t *testing.T, start, now time.Time) {
 			Namespace:  "llm",
 			Name:       "stack",
 		},
-		now,
+		now, nil,
 	)
 	if got.ReadyReplicas == nil || *got.ReadyReplicas != 1 {
 		t.Errorf("VLLMRuntime: %+v", got)
@@ -108,7 +108,7 @@ func (c *cluster) assumesOneReplica(t *testing.T, now time.Time) {
 			Namespace:  "llm",
 			Name:       "unset",
 		},
-		now,
+		now, nil,
 	)
 	if got.Error != "VLLMRuntime llm/unset does not set its number of replicas, which means 1, and its pods cannot be "+
 		"found until it does" ||
@@ -134,7 +134,7 @@ func (c *cluster) assumesOneReplica(t *testing.T, now time.Time) {
 			Namespace:  "llm",
 			Name:       "named",
 		},
-		now,
+		now, nil,
 	)
 	if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || len(got.Pods) != 1 {
 		t.Errorf("%+v", got)

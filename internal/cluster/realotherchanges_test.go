@@ -87,7 +87,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			now.Add(-3*time.Hour),
 		)
 		event("auto-5", HPAKind, "another", "SuccessfulRescale", "New size: 9; reason: not ours", at)
-		got := c.bot.Cluster(t.Context(), deploymentRef("auto"), now)
+		got := c.bot.Cluster(t.Context(), deploymentRef("auto"), now, nil)
 		want := []string{
 			"Deployment auto: Scaled down replica set auto-1 from 4 to 3",
 			"HorizontalPodAutoscaler auto-hpa: New size: 4; reason: num_requests_waiting above target",
@@ -132,7 +132,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			"HorizontalPodAutoscaler keda-hpa-so: New size: 2; reason: All metrics below target",
 		}
 		if diff := cmp.Diff(want,
-			said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now), incident.ChangeScale)); diff != "" {
+			said(c.bot.Cluster(t.Context(), deploymentRef("kedaed"), now, nil), incident.ChangeScale)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -154,7 +154,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		own := func(name string, want ...string) {
 			t.Helper()
 			var got []string
-			for _, ch := range c.bot.Cluster(t.Context(), deploymentRef(name), now).Changes {
+			for _, ch := range c.bot.Cluster(t.Context(), deploymentRef(name), now, nil).Changes {
 				if ch.Own {
 					got = append(got, ch.Object+": "+ch.Text)
 				}
@@ -282,7 +282,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 				Namespace:  "llm",
 				Name:       "stack",
 			},
-			now,
+			now, nil,
 		)
 		rollouts := said(got, incident.ChangeRollout)
 		if len(rollouts) != 2 ||
@@ -313,7 +313,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 			Namespace:  "llm",
 			Name:       "bare",
 		}
-		got := c.bot.Cluster(t.Context(), ref, now)
+		got := c.bot.Cluster(t.Context(), ref, now, nil)
 		want := fmt.Sprintf(
 			"VLLMRuntime bare: its specification was written by %s (generation %d); what changed is not kept",
 			o.GetManagedFields()[0].Manager,
@@ -322,7 +322,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 		if diff := cmp.Diff([]string{want}, said(got, incident.ChangeRollout)); diff != "" || got.Unread != nil {
 			t.Errorf("%q\n%s", got.Unread, diff)
 		}
-		if got := c.bot.Cluster(t.Context(), ref, now.Add(3*time.Hour)); got.Changes != nil {
+		if got := c.bot.Cluster(t.Context(), ref, now.Add(3*time.Hour), nil); got.Changes != nil {
 			t.Errorf("after three hours: %+v", got.Changes)
 		}
 	})
@@ -360,7 +360,7 @@ func TestChangesOfOtherWorkloads(t *testing.T) {
 				Namespace:  "llm",
 				Name:       "lws",
 			},
-			now,
+			now, nil,
 		)
 		if !strings.Contains(
 			strings.Join(said(got, incident.ChangeRollout), "\n"),

@@ -159,22 +159,29 @@ func newest(all []incident.RecentChange) []incident.RecentChange {
 }
 
 // args are the numbers among the engine's arguments: those of the workload's template; of a kind without one those on
-// which all pods agree. absent are those that all of them certainly do not give.
-func (a *around) args() (given map[string]float64, absent []incident.StepKind) {
-	engines := a.engines()
-	for i, c := range engines {
-		one, without := engineArgs(c), notGiven(c)
+// which all pods agree. Of those that certainly none gives, the knobs say what the engine uses then.
+func (a *around) args(knobs incident.ArgumentKnobs) map[string]float64 {
+	out := map[string]float64{}
+	var absent []incident.StepKind
+	for i, c := range a.engines() {
+		given, without := engineArgs(c), notGiven(c)
 		if i == 0 {
-			given, absent = one, without
+			maps.Copy(out, given)
+			absent = without
 			continue
 		}
-		maps.DeleteFunc(given, func(name string, n float64) bool { m, ok := one[name]; return !ok || m != n })
+		maps.DeleteFunc(out, func(name string, n float64) bool { m, ok := given[name]; return !ok || m != n })
 		absent = slices.DeleteFunc(absent, func(k incident.StepKind) bool { return !slices.Contains(without, k) })
 	}
-	if len(given) == 0 {
-		given = nil
+	for _, kind := range absent {
+		if own := knobs[kind]; own != nil && own.Default > 0 {
+			out[string(kind)] = float64(own.Default)
+		}
 	}
-	return given, absent
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // engines are the engine's containers: that of the workload's template, else those of the pods.

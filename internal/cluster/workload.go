@@ -22,8 +22,10 @@ import (
 // Cluster reads a workload, its pods, its autoscaler and their recent warnings. What could not be read is named in
 // Error, the rest is filled in. It also reads what changed lately and the ends of crashed containers' logs; what of
 // these could not be read is named in Unread only. No text in it holds a secret that can be recognised as one. now is
-// for the age of events and changes.
-func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time.Time) incident.Cluster {
+// for the age of events and changes; knobs say what the engine uses where an argument is certainly not given.
+func (k *Reader) Cluster(
+	ctx context.Context, ref incident.WorkloadRef, now time.Time, knobs incident.ArgumentKnobs,
+) incident.Cluster {
 	out := incident.Cluster{Workload: ref}
 	obj, mapping, err := k.get(ctx, ref)
 	if err != nil {
@@ -42,7 +44,7 @@ func (k *Reader) Cluster(ctx context.Context, ref incident.WorkloadRef, now time
 	}
 	wg.Wait()
 	a.sel, out.Pods, out.Autoscaler = sel, podsFacts(a.pods, ref.Container), autoscalerNames(a.scalers)
-	out.Args, out.NotGiven = a.args()
+	out.Args = a.args(knobs)
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
 	// Who scales it is context here: a step that scales asks for itself.
 	out.Unread = append(out.Unread, unread(unreadPart{incident.PartAutoscaler, scalerErr})...)

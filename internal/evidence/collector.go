@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -138,24 +137,7 @@ func (c *Collector) cluster(ctx context.Context, pool incident.Pool, at time.Tim
 	case ref.IsZero():
 		return incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool names no workload"}
 	}
-	out := c.kube.Cluster(ctx, ref, at)
-	out.Args = withDefaults(out, pool.Knobs)
-	return out
-}
-
-// withDefaults are the engine's arguments with those that are not given and of which the configuration says what vLLM
-// uses then.
-func withDefaults(of incident.Cluster, knobs incident.Knobs) map[string]float64 {
-	args := maps.Clone(of.Args)
-	for _, kind := range of.NotGiven {
-		if own := knobs.Argument(kind); own != nil && own.Default > 0 {
-			if args == nil {
-				args = map[string]float64{}
-			}
-			args[string(kind)] = float64(own.Default)
-		}
-	}
-	return args
+	return c.kube.Cluster(ctx, ref, at, pool.Knobs.Arguments)
 }
 
 // readings asks for every signal, and for the time of the pool's newest sample. Signals are known by name; of two with

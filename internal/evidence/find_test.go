@@ -26,12 +26,15 @@ type fakeKube struct {
 	err   error
 }
 
-func (k fakeKube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Time) incident.Cluster {
+func (k fakeKube) Cluster(
+	_ context.Context, ref incident.WorkloadRef, _ time.Time, knobs incident.ArgumentKnobs,
+) incident.Cluster {
 	one := int64(1)
-	return incident.Cluster{
-		Workload: ref, Replicas: &one, Args: map[string]float64{"max_num_seqs": 64},
-		NotGiven: []incident.StepKind{incident.StepMaxNumBatchedTokens},
+	out := incident.Cluster{Workload: ref, Replicas: &one}
+	if own := knobs[incident.StepMaxNumBatchedTokens]; own != nil {
+		out.Args = map[string]float64{"max_num_batched_tokens": float64(own.Default)}
 	}
+	return out
 }
 
 func (k fakeKube) Owners(_ context.Context, namespace, pod string) ([]incident.WorkloadRef, error) {
@@ -343,15 +346,10 @@ func TestTheClusterIsReadBesideTheReadings(t *testing.T) {
 		t.Errorf("cluster = %+v", got)
 	}
 	known := llmPool()
-	known.Knobs.Arguments = incident.ArgumentKnobs{incident.StepMaxNumBatchedTokens: {Min: 2048, Max: 8192}}
-	seqs := map[string]float64{"max_num_seqs": 64}
-	if got := c.Collect(t.Context(), known, nil, CollectOptions{}).Cluster.Args; !maps.Equal(got, seqs) {
-		t.Errorf("a budget that nobody gives and of which nothing is known reads %v, want %v", got, seqs)
-	}
-	known.Knobs.Arguments[incident.StepMaxNumBatchedTokens].Default = 1024
-	both := map[string]float64{"max_num_seqs": 64, "max_num_batched_tokens": 1024}
-	if got := c.Collect(t.Context(), known, nil, CollectOptions{}).Cluster.Args; !maps.Equal(got, both) {
-		t.Errorf("a budget that the configuration knows reads %v, want %v", got, both)
+	known.Knobs.Arguments = incident.ArgumentKnobs{incident.StepMaxNumBatchedTokens: {Min: 2048, Max: 8192, Default: 1024}}
+	want := map[string]float64{"max_num_batched_tokens": 1024}
+	if got := c.Collect(t.Context(), known, nil, CollectOptions{}).Cluster.Args; !maps.Equal(got, want) {
+		t.Errorf("a budget that only the pool's configuration knows reads %v, want %v", got, want)
 	}
 	homeless := llmPool()
 	homeless.Workload = incident.WorkloadRef{}

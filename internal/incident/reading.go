@@ -257,11 +257,9 @@ type Cluster struct {
 	Changes []RecentChange `json:"changes,omitempty"`
 	// Crashes are the newest ends of containers, newest first.
 	Crashes []Crash `json:"crashes,omitempty"`
-	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"). An argument that is not there,
-	// or that cannot be read with certainty, is not in it.
+	// Args are the numbers among the engine's arguments that rules read ("max_num_seqs"), as given or as the configuration
+	// says where none is. An argument that is not there, or that cannot be read with certainty, is not in it.
 	Args map[string]float64 `json:"args,omitempty"`
-	// NotGiven are those that the bot may set and that are certainly not given; Args has what the configuration says.
-	NotGiven []StepKind `json:"-"`
 	// Unread says what of Autoscaler, Events, Changes and Crashes could not be read; it does not speak against the rest.
 	// "unread" in JSON holds its sentences.
 	Unread []Unread `json:"notRead,omitempty"`

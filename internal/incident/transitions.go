@@ -32,7 +32,7 @@ var transitions = map[State]map[EventKind][]State{
 		KindAlerts:     {StateProposed},
 		KindGathered:   {StateProposed},
 		KindAsked:      {StateDeciding},
-		KindDecided:    {StateProposed, StateApplying, StateWatching},
+		KindDecided:    {StateProposed, StateApplying, StateUndoing, StateWatching},
 		KindMuted:      {StateWatching},
 		KindAborted:    {StateWatching},
 		KindAcked:      {StateProposed},

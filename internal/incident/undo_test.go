@@ -58,3 +58,19 @@ func TestWhatCanBeUndoneIsWhatAnUndoIsTakenOf(t *testing.T) {
 		t.Errorf("%d undos are taken and %d refused", yes, no)
 	}
 }
+
+// A plan that was made anew and that nobody was asked about yet keeps no one from taking back what is in place: the
+// button was there a moment ago.
+func TestWhatIsInPlaceIsTakenBackWhileANewPlanIsMade(t *testing.T) {
+	t.Parallel()
+	inc := inState(t, StateProposed)
+	inc.Active = nil
+	s := scaleStep("2", "3")
+	s.ID, s.State, s.Written, s.AppliedAt = "p0-s1", StepApplied, true, now
+	inc.AppliedEarlier = []Step{s}
+	got, err := Apply(inc, Decided{Decision: Decision{Step: s.ID, Verb: Undo, By: alice}}, now)
+	after := got.Incident
+	if err != nil || after.State != StateUndoing || after.Active == nil || after.Active.Step != s.ID {
+		t.Errorf("%v: in state %s with %+v", err, after.State, after.Active)
+	}
+}

@@ -12,7 +12,9 @@ import (
 type kube struct{ cluster incident.Cluster }
 
 // Cluster implements evidence.Kube.
-func (k kube) Cluster(_ context.Context, ref incident.WorkloadRef, _ time.Time) incident.Cluster {
+func (k kube) Cluster(
+	_ context.Context, ref incident.WorkloadRef, _ time.Time, _ incident.ArgumentKnobs,
+) incident.Cluster {
 	out := k.cluster
 	if out.Workload.IsZero() {
 		out.Workload = ref

@@ -28,7 +28,7 @@ func Doubt(inc incident.Incident, d incident.Doubt) (cause, text string) {
 	parts = Capped(parts, most)
 	switch {
 	case d.Kind == incident.DoubtBoth:
-		return "Also true: " + incident.CauseWords(d.Name), strings.Join(parts, "; ")
+		return Capital(incident.CauseWords(d.Name)) + " is also true", strings.Join(parts, "; ")
 	case d.Kind == incident.DoubtMissing && len(parts) > 0:
 		return cause, "no data for " + strings.Join(parts, ", ")
 	}

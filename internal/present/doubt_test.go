@@ -38,7 +38,7 @@ func TestADoubtSaysTheOtherCauseAndWhatDecides(t *testing.T) {
 		},
 		"both hold": {
 			incident.Doubt{Kind: incident.DoubtBoth, Name: "prefill-interference", Conditions: []incident.Condition{late}},
-			"Also true: prefill interference", "TPOT p95 173 ms, target 50 ms",
+			"Prefill interference is also true", "TPOT p95 173 ms, target 50 ms",
 		},
 		"many conditions": {
 			incident.Doubt{
@@ -46,7 +46,7 @@ func TestADoubtSaysTheOtherCauseAndWhatDecides(t *testing.T) {
 			},
 			"Could also be x", "no data for Preemptions, Prefix hit rate, …and 2 more",
 		},
-		"no conditions": {incident.Doubt{Kind: incident.DoubtBoth, Name: "x"}, "Also true: x", ""},
+		"no conditions": {incident.Doubt{Kind: incident.DoubtBoth, Name: "x"}, "X is also true", ""},
 	} {
 		cause, text := present.Doubt(inc, tt.doubt)
 		if cause != tt.cause || text != tt.text {

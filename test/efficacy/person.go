@@ -89,9 +89,14 @@ func (p *person) sees(h *hand, bot *client, inc incident.Incident, now time.Time
 }
 
 // toDelete is the pod that the bot's message says to delete: its diagnosis is one bad pod, and it names the pod. Empty
-// when there is none.
+// when there is none, and when the message says to leave it: it works, and gets more than its share.
 func toDelete(inc incident.Incident) string {
 	if inc.Diagnosis == nil || inc.Diagnosis.Name != "one-bad-replica" || inc.State == incident.StateClosed {
+		return ""
+	}
+	stalled := inc.Readings["stalled_pods"]
+	if busy := inc.Readings["busy_pods"].HasValue() || inc.Readings["busy_slow_pods"].HasValue(); busy &&
+		!(stalled.HasValue() && *stalled.Value > 0) {
 		return ""
 	}
 	for _, c := range inc.Diagnosis.Evidence {

@@ -243,7 +243,7 @@ func readEvidence(ctx context.Context, rc *rest.Config) error {
 		got.Crashes[0].Log == nil {
 		return fmt.Errorf("the workload: %+v", got)
 	}
-	if got := k.Cluster(ctx, setRef(), time.Now()); got.Error != "" || got.Unread != nil || len(got.Changes) != 1 {
+	if got := k.Cluster(ctx, setRef(), time.Now(), nil); got.Error != "" || got.Unread != nil || len(got.Changes) != 1 {
 		return fmt.Errorf("the StatefulSet: %+v", got)
 	}
 	chain, _, err := c.FindOwners(ctx, map[string]string{"namespace": "llm", "pod": "llama-70b-1"})
@@ -293,7 +293,7 @@ func eachIsNeeded(t *testing.T, c *kubetest.Cluster) {
 			k, err := cluster.New(rc)
 			must(t, err)
 			kubetest.Eventually(t, "the evidence without "+name, func(ctx context.Context) error {
-				deployment, set := k.Cluster(ctx, pool().Workload, time.Now()), k.Cluster(ctx, setRef(), time.Now())
+				deployment, set := k.Cluster(ctx, pool().Workload, time.Now(), nil), k.Cluster(ctx, setRef(), time.Now(), nil)
 				unread := slices.Concat(deployment.Unread, set.Unread)
 				if deployment.Error != "" || set.Error != "" || fmt.Sprint(unread) != "["+tt.want+"]" ||
 					len(deployment.Changes)+len(set.Changes) != tt.changes {

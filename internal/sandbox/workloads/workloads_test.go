@@ -318,7 +318,7 @@ func TestTheBotReadsIt(t *testing.T) {
 	ref := incident.WorkloadRef{
 		APIVersion: "apps/v1", Kind: "Deployment", Namespace: namespace, Name: "m", Container: "vllm",
 	}
-	got := reader.Cluster(t.Context(), ref, b.at)
+	got := reader.Cluster(t.Context(), ref, b.at, nil)
 	if got.Error != "" || len(got.Unread) > 0 || len(got.Pods) != 3 || !got.RolloutRunning || *got.Replicas != 2 {
 		t.Errorf("%+v", got)
 	}
