@@ -351,13 +351,13 @@ func TestWhatTheNextApplyDoesIsSaid(t *testing.T) {
 		}, incident.GuardPass, "has not set this field"},
 		{
 			"kubectl apply --server-side", func(b *bench) { b.appliesAs("kubectl", policies, policy(parallel(184))) },
-			incident.GuardCaution, "kubectl applies this field server-side",
+			incident.GuardCaution, "server-side apply by kubectl sets this field",
 		},
 		{"kubectl apply", func(b *bench) {
 			o := policy(parallel(184))
 			o["metadata"] = applied(`{"spec":{"circuitBreaker":{"maxParallelRequests":184}}}`)
 			b.create(policies, o)
-		}, incident.GuardCaution, "the next apply of that manifest reverts it"},
+		}, incident.GuardCaution, "a manifest applied with kubectl sets this field; its next apply reverts it"},
 		{"kubectl apply, not this field", func(b *bench) {
 			o := policy(parallel(184))
 			o["metadata"] = applied(`{"spec":{"circuitBreaker":{}}}`)

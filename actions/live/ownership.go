@@ -79,12 +79,12 @@ func gitOps(f Field) incident.Guardrail {
 		return helm(f, name)
 	}
 	if applier := applierOf(f); applier != "" {
-		return Caution(OwnershipGuard, "%s applies this field server-side: its next apply fails with a conflict until "+
-			"the change is undone", applier)
+		return Caution(OwnershipGuard, "server-side apply by %s sets this field: its next apply fails with a conflict "+
+			"until the change is undone", applier)
 	}
+	// Neither begins with a command's name: where the reason is a sentence, its first letter becomes a capital.
 	if inManifest(notes[lastApplied], f.Path) {
-		return Caution(OwnershipGuard, "kubectl apply has set this field from a manifest; the next apply of that "+
-			"manifest reverts it")
+		return Caution(OwnershipGuard, "a manifest applied with kubectl sets this field; its next apply reverts it")
 	}
 	return Pass(OwnershipGuard, ownershipNobody)
 }
