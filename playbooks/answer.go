@@ -65,7 +65,7 @@ func (a answer) quantityOf(o operand) quantity {
 // make it so come first: the other ways in which it could be say little, and may name another pod.
 func (a answer) evidence() []incident.Condition {
 	var out []incident.Condition
-	all := a.rule.shape.conditions()
+	all := a.rule.conditions
 	if a.truth == incident.True {
 		all = slices.Concat(a.settling(a.rule.shape), all)
 	}

@@ -358,7 +358,7 @@ type threshold struct {
 
 // thresholds gives the number that each signal is compared with, where it is a number or a target.
 func (a answer) thresholds(accept func(shape) bool, keep func(string, threshold)) {
-	for _, c := range a.rule.shape.conditions() {
+	for _, c := range a.rule.conditions {
 		if c.kind != shapeCompare || !c.left.plain || c.left.signal == "" || c.right.signal != "" || !accept(c) {
 			continue
 		}

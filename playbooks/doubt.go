@@ -82,7 +82,7 @@ func wouldWin(verdicts []verdict, i int, sel selection) bool {
 func (c *Catalog) doubt(r rival, chosen *verdict) incident.Doubt {
 	out := incident.Doubt{Kind: r.kind, Name: r.diagnosis.name, Summary: r.diagnosis.summary}
 	bad, told := map[string]bool{}, map[string]bool{}
-	for _, s := range r.answer.rule.shape.conditions() {
+	for _, s := range r.answer.rule.conditions {
 		bad[s.text] = s.kind == shapeCompare && c.badly(s)
 	}
 	for _, cond := range slices.Concat(r.answer.evidence(), chosen.answer.evidence()) {
@@ -100,7 +100,7 @@ func (c *Catalog) doubt(r rival, chosen *verdict) incident.Doubt {
 
 // rests says that the rule of a verdict reads a signal.
 func (v *verdict) rests(signal string) bool {
-	return slices.ContainsFunc(v.diagnosis.when.shape.conditions(), func(s shape) bool { return s.left.signal == signal })
+	return slices.Contains(v.diagnosis.when.signals, signal)
 }
 
 // tells says that a diagnosis is a cause, as opposed to the finding that nothing is wrong.
@@ -111,7 +111,7 @@ func (d *diagnosis) tells() bool { return d.acts() || len(d.explains) > 0 }
 func (c *Catalog) nearLimits(verdicts []verdict) []string {
 	var out []string
 	for _, v := range verdicts {
-		for _, s := range v.answer.rule.shape.conditions() {
+		for _, s := range v.answer.rule.conditions {
 			name := s.left.signal
 			if _, target := c.targets[name]; s.kind != shapeCompare || name == "" || target || slices.Contains(out, name) {
 				continue
@@ -131,8 +131,7 @@ func (c *Catalog) nearLimits(verdicts []verdict) []string {
 func askAgain(verdicts []verdict, f facts, name string) []verdict {
 	out := slices.Clone(verdicts)
 	for i, v := range out {
-		reads := func(s shape) bool { return s.left.signal == name || s.right.signal == name }
-		if slices.ContainsFunc(v.diagnosis.when.shape.conditions(), reads) {
+		if slices.Contains(v.diagnosis.when.signals, name) {
 			out[i].answer = v.diagnosis.when.ask(f)
 		}
 	}

@@ -18,10 +18,12 @@ type rule struct {
 	text string
 	// key is the same for rules that say the same, however they are written: spaces, parentheses, 5 and 5.0, the order of
 	// what is joined.
-	key     string
-	shape   shape
-	program cel.Program
-	signals []string // that it reads, in the order in which it names them
+	key   string
+	shape shape
+	// conditions are those of the shape.
+	conditions []shape
+	program    cel.Program
+	signals    []string // that it reads, in the order in which it names them
 	// numbers are the literals by the names that stand for them in the program.
 	numbers map[string]quantity
 }
@@ -77,7 +79,7 @@ func (l *loader) rule(at strictyaml.Value, text string) *rule {
 	for name, n := range found {
 		r.numbers[name] = n.quantity()
 	}
-	r.key, r.signals = r.shape.key(), r.shape.signals()
+	r.key, r.signals, r.conditions = r.shape.key(), r.shape.signals(), r.shape.conditions()
 	if !l.sensible(at, r, native, found) {
 		return nil
 	}
@@ -90,7 +92,7 @@ func (l *loader) sensible(at strictyaml.Value, r *rule, native *ast.AST, found m
 	if len(r.signals) == 0 {
 		l.add(at.Problem("the rule reads no signal, so it says the same whatever happens"))
 	}
-	for _, c := range r.shape.conditions() {
+	for _, c := range r.conditions {
 		offset := startOf(native, c.id)
 		if c.kind == shapeConstant {
 			l.add(at.ProblemInside(offset, "%s is no condition; leave it out", c.text))
@@ -210,19 +212,20 @@ func (c *Catalog) factsOf(ev incident.Evidence, slo incident.SLO) facts {
 
 // ask evaluates the rule. An error leaves it undecided.
 func (r *rule) ask(f facts) answer {
-	vars := make(map[string]any, len(f)+len(r.numbers))
-	for name, q := range f {
-		vars[name] = q
-	}
+	vars := make(map[string]any, len(r.signals)+len(r.numbers))
 	for name, q := range r.numbers {
 		vars[name] = q
 	}
-	for _, c := range r.shape.conditions() {
-		for _, o := range []operand{c.left, c.right} {
-			if name := o.variable(); name != "" {
-				if _, given := vars[name]; !given {
-					vars[name] = unread(o.kind(), "")
-				}
+	for i := range r.conditions {
+		for _, o := range []*operand{&r.conditions[i].left, &r.conditions[i].right} {
+			name := o.variable()
+			if _, given := vars[name]; given || name == "" {
+				continue
+			}
+			if q, known := f[name]; known {
+				vars[name] = q
+			} else {
+				vars[name] = unread(o.kind(), "")
 			}
 		}
 	}
