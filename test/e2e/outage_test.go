@@ -10,7 +10,7 @@ import (
 )
 
 // Approved, but Prometheus does not answer: what the person saw cannot be checked again, so nothing is written until it
-// can.
+// can. Where it comes back within a check, so that only a part was read, the step is refused and asked about once more.
 func TestPrometheusIsDownAfterTheApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -25,7 +25,7 @@ func TestPrometheusIsDownAfterTheApproval(t *testing.T) {
 		t.Errorf("without readings the Deployment was scaled to %d", got)
 	}
 	w.line.mend()
-	w.says("Fixed: ")
+	w.clickUntil("U0ALICE", "Scale", "Fixed: ")
 	if got := w.replicas(); got != 3 {
 		t.Errorf("the Deployment has %d replicas, want 3", got)
 	}
