@@ -170,21 +170,11 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &socket{conn: conn, waiting: map[string]chan ack{}, past: map[string]string{}}
-	if why := s.addSocket(c); why != "" {
-		s.sendJSON(c, answer{"type": "disconnect", "reason": why, "debug_info": answer{"host": "wss-fake-1"}})
+	if !s.greet(c) {
 		_ = conn.Close() // it was never used
 		return
 	}
 	defer s.dropSocket(c)
-	s.mu.Lock()
-	n := len(s.sockets.open)
-	s.mu.Unlock()
-	s.sendJSON(c, answer{
-		"type": "hello", "num_connections": n, "connection_info": answer{"app_id": AppID},
-		"debug_info": answer{
-			"host": "wss-fake-1", "build_number": 1, "approximate_connection_time": int(connectionLife.Seconds()),
-		},
-	})
 	done := make(chan struct{})
 	defer close(done)
 	patience := missedPings * s.opts.PingEvery
@@ -201,20 +191,39 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	s.readSocket(c)
 }
 
-// addSocket says why a connection is not taken; empty when it is.
-func (s *Server) addSocket(c *socket) string {
+// greet takes a connection and says hello, or sends it away. Nothing comes before the greeting, as at Slack: the
+// connection can be found from when it is taken, and cannot be written to before.
+func (s *Server) greet(c *socket) (taken bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, why := s.addSocket(c)
+	if why != "" {
+		s.write(c, answer{"type": "disconnect", "reason": why, "debug_info": answer{"host": "wss-fake-1"}})
+		return false
+	}
+	s.write(c, answer{
+		"type": "hello", "num_connections": n, "connection_info": answer{"app_id": AppID},
+		"debug_info": answer{
+			"host": "wss-fake-1", "build_number": 1, "approximate_connection_time": int(connectionLife.Seconds()),
+		},
+	})
+	return true
+}
+
+// addSocket returns how many connections there are with this one, or says why it is not taken.
+func (s *Server) addSocket(c *socket) (n int, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case !s.sockets.on:
-		return "link_disabled"
+		return 0, "link_disabled"
 	case len(s.sockets.open) >= maxSockets:
-		return "too_many_websockets"
+		return 0, "too_many_websockets"
 	}
 	s.sockets.open = append(s.sockets.open, c)
 	s.sockets.accepted++
 	s.changed()
-	return ""
+	return len(s.sockets.open), ""
 }
 
 // dropSocket closes a connection and forgets it. It may be called twice.
@@ -253,7 +262,7 @@ func (s *Server) ping(c *socket, done <-chan struct{}) {
 	}
 }
 
-// sendJSON writes to a connection, unless it carries nothing. A connection that cannot be written to is closed.
+// sendJSON writes to a connection, unless it carries nothing.
 func (s *Server) sendJSON(c *socket, v answer) {
 	s.mu.Lock()
 	dead := c.dead
@@ -263,6 +272,11 @@ func (s *Server) sendJSON(c *socket, v answer) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.write(c, v)
+}
+
+// write writes to a connection, whose lock the caller holds, and closes one that cannot be written to.
+func (s *Server) write(c *socket, v answer) {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // a closed connection fails in the write as well
 	if err := c.conn.WriteMessage(websocket.TextMessage, encode(v)); err != nil {
 		s.dropSocket(c)

@@ -212,6 +212,30 @@ func TestTheEleventhConnectionIsSentAway(t *testing.T) {
 	}
 }
 
+// Whoever sees a connection may use it at once: what it carries comes after Slack's greeting.
+func TestTheFirstMessageOfAConnectionIsTheGreeting(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, Options{SocketMode: true})
+	for range 100 {
+		sent := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer close(sent)
+			if err := s.Wait(ctx, func(s *Server) bool { return s.Sockets() == 1 }); err == nil {
+				// Nobody acknowledges it: it ends with the connection.
+				_, _ = s.Command(ctx, CommandRequest{User: "U0BOB", Channel: room, Command: "/x"})
+			}
+		}()
+		_, first := dial(t, s)
+		cancel()
+		<-sent
+		s.CutSockets()
+		if first["type"] != "hello" {
+			t.Fatalf("the first message: %v", first)
+		}
+	}
+}
+
 // Each payload reaches one connection, and all connections get some.
 func TestEachPayloadReachesOneConnection(t *testing.T) {
 	t.Parallel()
