@@ -124,17 +124,23 @@ func (p *Process) Await(ctx context.Context, what string, f func(context.Context
 
 var errEnded = errors.New("the process has ended")
 
-// Until polls f until it succeeds. When Patience is over it returns f's last error.
+// Until polls f until it succeeds. When Patience is over it returns f's last error, and not that of a try that the end
+// itself cut short: that one would hide what was waited for.
 func Until(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
+	var last error
 	for {
 		err := f(ctx)
 		if err == nil || errors.Is(err, errEnded) {
 			return err
 		}
+		if last != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = last
+		}
+		last = err
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w (%w)", err, ctx.Err())
