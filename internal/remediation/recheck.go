@@ -63,10 +63,7 @@ func (e *Engine) stillTrue(
 ) (Investigation, bool, error) {
 	found := e.investigator.assess(ctx, t.pool, t.inc)
 	if why := dropped(t.inc, s, found); why.Kind != "" {
-		if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
-			return found, true, e.retryLater(ctx, t, e.cfg.Timing.Retry)
-		}
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
+		return found, true, e.stopUnlessPartial(ctx, t, why, found)
 	}
 	err := exec.Recheck(ctx, t.pool, s)
 	var why incident.Reason
@@ -79,7 +76,7 @@ func (e *Engine) stillTrue(
 	case err == nil && why.Kind == "":
 		return found, false, nil
 	case err == nil:
-		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
+		return found, true, e.stopUnlessPartial(ctx, t, why, found)
 	case errors.As(err, &drift):
 		return found, true, e.commitStopped(ctx, t, t.inc.Active, drift.Reason(), nil, &found)
 	case errors.As(err, &refused):
@@ -92,6 +89,17 @@ func (e *Engine) stillTrue(
 		why = incident.Reason{Kind: incident.ReasonUnchecked, Text: err.Error()}
 		return found, true, e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
 	}
+}
+
+// stopUnlessPartial stops the step for a reason that was found in readings, unless some of those could not be read and
+// would perhaps say otherwise: then the question is asked again, as long as the approval is young enough.
+func (e *Engine) stopUnlessPartial(
+	ctx context.Context, t *turn, why incident.Reason, found Investigation,
+) error {
+	if found.Result.Healthy != incident.True && found.partial() && e.mayRetry(t) {
+		return e.retryLater(ctx, t, e.cfg.Timing.Retry)
+	}
+	return e.commitStopped(ctx, t, t.inc.Active, why, nil, &found)
 }
 
 // dropped says why the runbook asks for no step of this kind any more, judged by a new investigation; zero: it

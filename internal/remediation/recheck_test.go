@@ -200,6 +200,12 @@ func TestACheckThatCannotBeMadeIsTriedAgainAndThenGivenUp(t *testing.T) {
 			f.cluster.Error = "timed out"
 			b.sight.see(f)
 		}},
+		{"a part that the size of the step rests on", "the runbook now asks for another change", func(b *bench) {
+			f := sick(5, incident.StepRequest{Kind: incident.StepReplicas, Add: 2})
+			f.cluster.Error = "timed out"
+			b.sight.see(f)
+			b.live.expect("recheck", slices.Repeat([]answer{{}}, 5)...)
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
