@@ -14,11 +14,7 @@ import (
 
 func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := playbooks.Load(files, opts)
+	c, err := catalog.Load(opts)
 	if err != nil {
 		t.Fatal(err)
 	}

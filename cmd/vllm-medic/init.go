@@ -117,11 +117,7 @@ func (f *initFlags) free() error {
 
 // options checks the flags and loads the built-in playbooks, with the rates of a whole day.
 func (f *initFlags) options() (app.Options, error) {
-	files, err := catalog.Files()
-	if err != nil {
-		return app.Options{}, err
-	}
-	day, err := playbooks.Load(files, playbooks.Options{Window: targetsWindow})
+	day, err := catalog.Load(playbooks.Options{Window: targetsWindow})
 	if err != nil {
 		return app.Options{}, err
 	}

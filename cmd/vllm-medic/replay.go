@@ -120,11 +120,7 @@ func replaySettings(path string, t terminal) (replay.Settings, error) {
 		}
 		return replay.Settings{Playbooks: l.catalog, Pools: l.Pools, Policy: &l.Policy}, nil
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		return replay.Settings{}, err
-	}
-	builtin, err := playbooks.Load(files, playbooks.Options{})
+	builtin, err := catalog.Load(playbooks.Options{})
 	return replay.Settings{Playbooks: builtin}, err
 }
 

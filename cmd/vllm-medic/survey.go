@@ -133,11 +133,7 @@ func (f *surveyFlags) options() (app.Options, app.SurveyOptions, error) {
 	fail := func(text string) (app.Options, app.SurveyOptions, error) {
 		return opts, app.SurveyOptions{}, usageError{"diagnose: " + text}
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		return opts, app.SurveyOptions{}, err
-	}
-	builtin, err := playbooks.Load(files, playbooks.Options{})
+	builtin, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		return opts, app.SurveyOptions{}, err
 	}

@@ -33,11 +33,7 @@ func start(t testing.TB) *app.App {
 // options are for a bot on free ports whose Prometheus does not answer.
 func options(t testing.TB) app.Options {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,11 +61,7 @@ func TestLiveAsksSlackForTheAppAndItsChannels(t *testing.T) {
 // liveOptions ask this Slack, a Prometheus that does not answer, and what more says.
 func liveOptions(t *testing.T, s *fakeslack.Server, team, channel, token, more string) app.Options {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,11 +39,7 @@ func TestLiveSaysThatThePoolsRouteIsNotNamed(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

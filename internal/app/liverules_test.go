@@ -95,11 +95,7 @@ func loginPage(t *testing.T) string {
 // rulesFinding is what Live says of the alert rules.
 func rulesFinding(t *testing.T, address string) app.Finding {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,11 +38,7 @@ func examine(
 	if err := prom.Load(surveyAt.Add(-time.Hour), 15*time.Second, series); err != nil {
 		t.Fatal(err)
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

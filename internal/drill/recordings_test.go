@@ -16,12 +16,8 @@ var at = time.Date(2031, 4, 9, 3, 11, 0, 0, time.UTC)
 // What a drill plays must lead today's playbooks to what people are told that it plays, and to something to decide on.
 func TestEveryScenarioLeadsToItsDiagnosisAndToAStep(t *testing.T) {
 	t.Parallel()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
 	// Neither the range of a bot's rates nor its clock has a part in what was recorded.
-	c, err := playbooks.Load(files, playbooks.Options{Window: 10 * time.Second})
+	c, err := catalog.Load(playbooks.Options{Window: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,7 @@ func TestTheBotHasTheRightsOfItsConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	builtin, err := playbooks.Load(files, playbooks.Options{})
+	builtin, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,11 +196,7 @@ func (w *world) buildBot(ctx context.Context, at addresses, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	files, err := catalog.Files()
-	if err != nil {
-		return err
-	}
-	builtin, err := playbooks.Load(files, playbooks.Options{})
+	builtin, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		return err
 	}
@@ -210,7 +206,7 @@ func (w *world) buildBot(ctx context.Context, at addresses, log *slog.Logger) er
 	if err != nil {
 		return err
 	}
-	cat, err := playbooks.Load(files, playbooks.Options{
+	cat, err := catalog.Load(playbooks.Options{
 		Window: w.config.Playbooks.Window, MaxWarmUp: w.config.Playbooks.MaxWarmUp,
 	})
 	if err != nil {

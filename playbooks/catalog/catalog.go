@@ -46,3 +46,12 @@ func Files() ([]playbooks.File, error) {
 	}
 	return files, nil
 }
+
+// Load reads the built-in playbooks alone, without any of the user's.
+func Load(opts playbooks.Options) (*playbooks.Catalog, error) {
+	files, err := Files()
+	if err != nil {
+		return nil, err
+	}
+	return playbooks.Load(files, opts)
+}

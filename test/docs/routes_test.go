@@ -33,11 +33,7 @@ var alertLine = regexp.MustCompile(`(?m)^ *- alert: (\S+)$`)
 // answered are the alerts that the built-in playbooks answer, and those of the shipped rules.
 func answered(t *testing.T) []string {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := playbooks.Load(files, playbooks.Options{})
+	c, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

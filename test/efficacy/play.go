@@ -25,11 +25,7 @@ type Stage struct {
 
 // NewStage loads the built-in playbooks and the shipped alert rules.
 func NewStage(log *slog.Logger) (*Stage, error) {
-	files, err := catalog.Files()
-	if err != nil {
-		return nil, err
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -27,11 +27,7 @@ const payload = `{"version":"4","groupKey":"g","status":"firing","receiver":"r",
 // bot is a running bot with one pool, in Slack, whose Prometheus does not answer.
 func bot(t *testing.T) *app.App {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,11 +58,7 @@ type found struct {
 // builtin are the built-in playbooks and the names of their diagnoses.
 func builtin(t *testing.T) (*playbooks.Catalog, []string) {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := playbooks.Load(files, playbooks.Options{})
+	c, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,11 +32,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func builtIn(t *testing.T) *playbooks.Catalog {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := playbooks.Load(files, playbooks.Options{Window: 5 * time.Minute})
+	c, err := catalog.Load(playbooks.Options{Window: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

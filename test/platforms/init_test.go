@@ -110,11 +110,7 @@ func options(t *testing.T, prom string) app.Options {
 
 func builtin(t *testing.T, window time.Duration) *playbooks.Catalog {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := playbooks.Load(files, playbooks.Options{Window: window})
+	out, err := catalog.Load(playbooks.Options{Window: window})
 	if err != nil {
 		t.Fatal(err)
 	}

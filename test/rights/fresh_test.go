@@ -143,9 +143,7 @@ func TestAFreshInstallCannotWrite(t *testing.T) {
 // modeOf is the mode of a pool in a configuration that says this and no more than it must.
 func modeOf(t *testing.T, mode string) incident.Mode {
 	t.Helper()
-	files, err := catalog.Files()
-	must(t, err)
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	must(t, err)
 	path := filepath.Join(t.TempDir(), "medic.yaml")
 	must(t, os.WriteFile(path, []byte(fmt.Sprintf(`

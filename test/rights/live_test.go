@@ -71,9 +71,7 @@ func checked(t *testing.T, c *kubetest.Cluster, namespace, pools string,
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {Token: rc.BearerToken}},
 		Contexts:  map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}}, CurrentContext: "x",
 	}, kubeconfig))
-	files, err := catalog.Files()
-	must(t, err)
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	must(t, err)
 	path := filepath.Join(t.TempDir(), "medic.yaml")
 	must(t, os.WriteFile(path, []byte(fmt.Sprintf(`

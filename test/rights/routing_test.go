@@ -110,9 +110,7 @@ kubernetes: {kubeconfig: "`+kubeconfig+`"}
 timing: {sweep: 50ms}
 pools:
 `+pools.String()), 0o600))
-	files, err := catalog.Files()
-	must(t, err)
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	must(t, err)
 	cfg, err := config.Load(path, config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { return k, true }})
 	must(t, err)

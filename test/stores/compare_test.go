@@ -134,11 +134,7 @@ func get(t *testing.T, address string) {
 // examine is what vllm-medic diagnose --prometheus says.
 func examine(t *testing.T, address string) (app.Survey, time.Duration) {
 	t.Helper()
-	files, err := catalog.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cat, err := playbooks.Load(files, playbooks.Options{})
+	cat, err := catalog.Load(playbooks.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

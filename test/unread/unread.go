@@ -45,11 +45,7 @@ func Of(t T, names []string) []string {
 
 // read are the metrics that something asks for, as today calls them.
 func read() (map[string]bool, error) {
-	files, err := catalog.Files()
-	if err != nil {
-		return nil, err
-	}
-	built, err := playbooks.Load(files, playbooks.Options{Window: 5 * time.Minute})
+	built, err := catalog.Load(playbooks.Options{Window: 5 * time.Minute})
 	if err != nil {
 		return nil, err
 	}
