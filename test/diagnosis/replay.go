@@ -5,53 +5,27 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/vllm-medic/vllm-medic/internal/app"
-	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
-	"github.com/vllm-medic/vllm-medic/playbooks"
-	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
 
-// Answer is what the bot said about an incident.
-type Answer struct {
-	// Got is the name of the diagnosis, or None.
-	Got string
-	// Why is the bot's reason in one line: its rule, or its note and what was undecided.
-	Why string
-	// Full is everything that it said.
-	Full incident.Incident
-	// Took is the time for the diagnosis alone.
-	Took time.Duration
-}
-
-// Replayer shows incidents to app.Diagnose with the built-in playbooks.
-type Replayer struct{ catalog *playbooks.Catalog }
+// Replayer shows incidents to the bot.
+type Replayer struct{ bot *Bot }
 
 // NewReplayer loads the built-in playbooks.
 func NewReplayer() (*Replayer, error) {
-	files, err := catalog.Files()
-	if err != nil {
-		return nil, err
-	}
-	c, err := playbooks.Load(files, playbooks.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return &Replayer{catalog: c}, nil
+	b, err := NewBot()
+	return &Replayer{b}, err
 }
 
 // Replay generates an incident's metrics and cluster and asks what is wrong, at the time of the incident. folder is for
@@ -68,25 +42,13 @@ func (r *Replayer) Replay(ctx context.Context, inc Incident, folder string) (_ A
 	k := inc.kube()
 	api := httptest.NewServer(k)
 	defer api.Close()
-	cfg, err := r.config(inc, api.URL, folder)
-	if err != nil {
-		return Answer{}, fmt.Errorf("%s: %w", inc.Name, err)
+	q := Question{Pool: inc.pool(), Prometheus: prom, At: inc.At, Alerts: inc.alerts()}
+	if !inc.Cluster.Away {
+		if q.Kubeconfig, err = Kubeconfig(folder, inc.Name, api.URL, "", nil); err != nil {
+			return Answer{}, err
+		}
 	}
-	quiet := slog.New(slog.DiscardHandler)
-	name := ""
-	if len(inc.Alerts) == 0 {
-		name = model
-	}
-	began := time.Now()
-	found, err := app.Diagnose(ctx, app.Options{
-		Config: cfg, Catalog: r.catalog, Logger: quiet, Now: func() time.Time { return inc.At },
-		Transport: func(service string, rt http.RoundTripper) http.RoundTripper {
-			if service == "prometheus" {
-				return prom
-			}
-			return rt
-		},
-	}, name, inc.alerts())
+	a, err := r.bot.Ask(ctx, q)
 	if err != nil {
 		return Answer{}, fmt.Errorf("%s: %w", inc.Name, err)
 	}
@@ -94,39 +56,9 @@ func (r *Replayer) Replay(ctx context.Context, inc Incident, folder string) (_ A
 	case write := <-k.writes:
 		return Answer{}, fmt.Errorf("%s: diagnose promises to write nothing and sent %s", inc.Name, write)
 	default:
+		return a, nil
 	}
-	a, err := AnswerOf(found, model)
-	a.Took = time.Since(began)
-	return a, err
 }
-
-// AnswerOf picks the incident of the pool. Alerts that lead to no pool have an answer too, and it is none.
-func AnswerOf(found []incident.Incident, pool string) (Answer, error) {
-	if len(found) == 0 {
-		return Answer{}, errors.New("there is no answer at all")
-	}
-	i := slices.IndexFunc(found, func(x incident.Incident) bool { return x.Pool == pool })
-	if i < 0 {
-		return Answer{Got: None, Why: "no pool was found for the alerts: " + oneLine(found[0].Note), Full: found[0]}, nil
-	}
-	inc := found[i]
-	if inc.Diagnosis != nil {
-		return Answer{Got: inc.Diagnosis.Name, Why: oneLine(inc.Diagnosis.Rule), Full: inc}, nil
-	}
-	why := oneLine(inc.Note)
-	var undecided []string
-	for _, o := range inc.Others {
-		if o.Verdict == incident.Undecided {
-			undecided = append(undecided, o.Name)
-		}
-	}
-	if len(undecided) > 0 {
-		why += " undecided: " + strings.Join(undecided, ", ")
-	}
-	return Answer{Got: None, Why: why, Full: inc}, nil
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // matchers are those of the pool.
 func (inc *Incident) matchers() map[string]string {
@@ -136,8 +68,8 @@ func (inc *Incident) matchers() map[string]string {
 	return map[string]string{"namespace": namespace, "model_name": model}
 }
 
-// config writes the bot's configuration as a user would, and reads it.
-func (r *Replayer) config(inc Incident, api, folder string) (config.Config, error) {
+// pool is what a user of it would write in medic.yaml.
+func (inc *Incident) pool() map[string]any {
 	pool := map[string]any{
 		"name": model, "match": map[string]string{"namespace": namespace, "model_name": model}, "matchers": inc.matchers(),
 		"slo": inc.SLO,
@@ -149,26 +81,7 @@ func (r *Replayer) config(inc Incident, api, folder string) (config.Config, erro
 	if inc.HTTPRoute != "" {
 		pool["http_route"] = map[string]string{"name": inc.HTTPRoute}
 	}
-	doc := map[string]any{
-		"listen": map[string]any{"api": "127.0.0.1:0"},
-		// On a busy machine that Prometheus computes for long, and how long says nothing about an answer.
-		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090", "timeout": "5m", "deadline": "10m"},
-		"pools":      []any{pool},
-	}
-	if !inc.Cluster.Away {
-		path, err := Kubeconfig(folder, inc.Name, api, "", nil)
-		if err != nil {
-			return config.Config{}, err
-		}
-		doc["kubernetes"] = map[string]string{"kubeconfig": path}
-	}
-	data, err := yaml.Dump(doc)
-	if err != nil {
-		return config.Config{}, fmt.Errorf("write the configuration: %w", err)
-	}
-	nothing := func(string) (string, bool) { return "", false }
-	return config.Parse("medic.yaml", data,
-		config.Options{Getenv: nothing, Profiles: r.catalog, DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true})
+	return pool
 }
 
 // Kubeconfig writes how the API server at an address is reached, and returns the file. Without an authority, the PEM of

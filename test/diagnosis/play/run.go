@@ -7,19 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
-	"github.com/vllm-medic/vllm-medic/internal/app"
-	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/playbooks"
-	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 	"github.com/vllm-medic/vllm-medic/test/diagnosis"
 )
 
@@ -43,17 +36,13 @@ func (r Result) Right() bool {
 
 // Player plays incidents with the built-in playbooks.
 type Player struct {
-	catalog *playbooks.Catalog
-	advice  []advice
+	bot    *diagnosis.Bot
+	advice []advice
 }
 
 // NewPlayer loads the built-in playbooks.
 func NewPlayer() (*Player, error) {
-	files, err := catalog.Files()
-	if err != nil {
-		return nil, err
-	}
-	c, err := playbooks.Load(files, playbooks.Options{})
+	bot, err := diagnosis.NewBot()
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +50,7 @@ func NewPlayer() (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Player{catalog: c, advice: classified}, nil
+	return &Player{bot: bot, advice: classified}, nil
 }
 
 // Play plays an incident and asks what is wrong. folder is for what has to be a file.
@@ -94,45 +83,33 @@ func (p *Player) ask(ctx context.Context, s *stage, folder string) (Result, erro
 	api.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	api.StartTLS()
 	defer api.Close()
-	cfg, err := p.config(inc, api, folder)
-	if err != nil {
-		return Result{}, err
-	}
-	alerts := s.alerts()
-	name := ""
-	if len(alerts) == 0 {
-		name = modelName
+	q := diagnosis.Question{Pool: inc.pool(), Prometheus: s.prom, At: askedAt, Alerts: s.alerts()}
+	if !inc.WithoutKubernetes {
+		authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw})
+		var err error
+		if q.Kubeconfig, err = diagnosis.Kubeconfig(folder, inc.Name, api.URL, botToken, authority); err != nil {
+			return Result{}, err
+		}
 	}
 	version := s.kube.Version()
-	began := time.Now()
-	found, err := app.Diagnose(ctx, app.Options{
-		Config: cfg, Catalog: p.catalog, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return askedAt },
-		Transport: func(service string, rt http.RoundTripper) http.RoundTripper {
-			if service == "prometheus" {
-				return s.prom
-			}
-			return rt
-		},
-	}, name, alerts)
+	a, err := p.bot.Ask(ctx, q)
 	if err != nil {
 		return Result{}, err
 	}
 	if s.kube.Version() != version {
 		return Result{}, errors.New("diagnose promises to write nothing, and the cluster has changed")
 	}
-	a, err := diagnosis.AnswerOf(found, modelName)
-	a.Took = time.Since(began)
 	r := Result{Incident: *inc, Answer: a}
-	for _, alert := range alerts {
+	for _, alert := range q.Alerts {
 		r.Alerts = append(r.Alerts, alert.Labels["alertname"])
 	}
 	slices.Sort(r.Alerts)
 	r.Alerts = slices.Compact(r.Alerts)
-	return r, err
+	return r, nil
 }
 
-// config is what a user of such a pool would write.
-func (p *Player) config(inc *Incident, api *httptest.Server, folder string) (config.Config, error) {
+// pool is what a user of it would write in medic.yaml.
+func (inc *Incident) pool() map[string]any {
 	slo := map[string]any{"profile": inc.SLO.Profile}
 	for name, d := range map[string]fmt.Stringer{"ttft": inc.SLO.TTFT, "tpot": inc.SLO.TPOT, "e2e": inc.SLO.E2E} {
 		if text := d.String(); text != "0s" {
@@ -158,27 +135,7 @@ func (p *Player) config(inc *Incident, api *httptest.Server, folder string) (con
 	if inc.Gateway {
 		pool["http_route"] = map[string]string{"namespace": namespace, "name": modelName}
 	}
-	doc := map[string]any{
-		"listen":     map[string]any{"api": "127.0.0.1:0"},
-		"prometheus": map[string]any{"url": "http://prometheus.invalid:9090", "timeout": "5m", "deadline": "10m"},
-		"pools":      []any{pool},
-	}
-	if !inc.WithoutKubernetes {
-		path, err := diagnosis.Kubeconfig(folder, inc.Name, api.URL, botToken,
-			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}))
-		if err != nil {
-			return config.Config{}, err
-		}
-		doc["kubernetes"] = map[string]string{"kubeconfig": path}
-	}
-	data, err := yaml.Dump(doc)
-	if err != nil {
-		return config.Config{}, fmt.Errorf("write the configuration: %w", err)
-	}
-	nothing := func(string) (string, bool) { return "", false }
-	return config.Parse("medic.yaml", data, config.Options{
-		Getenv: nothing, Profiles: p.catalog, DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true,
-	})
+	return pool
 }
 
 // alerts are those that fire when the bot is asked, as Alertmanager would send them.
