@@ -148,7 +148,7 @@ set_crds() {
   copy crds github.com/envoyproxy/gateway crds/backendtrafficpolicies.yaml \
     charts/gateway-helm/charts/crds/crds/generated/gateway.envoyproxy.io_backendtrafficpolicies.yaml
   local kind
-  for kind in podmonitors servicemonitors prometheusrules alertmanagerconfigs alertmanagers; do
+  for kind in prometheuses podmonitors servicemonitors prometheusrules alertmanagerconfigs alertmanagers; do
     copy crds github.com/prometheus-operator/prometheus-operator "crds/$kind.yaml" \
       "example/prometheus-operator-crd/monitoring.coreos.com_$kind.yaml"
   done

@@ -253,6 +253,14 @@ func (r *setupReader) around(ctx context.Context, f *setup.Found, candidates []s
 		f.Prometheus.Services = append(f.Prometheus.Services, s.URL())
 		f.Prometheus.Label = s.Label
 	}
+	selections, err := r.kube.Selections(ctx)
+	if err != nil {
+		f.Prometheus.Unselected = err.Error()
+	}
+	for _, s := range selections {
+		f.Prometheus.Selections = append(f.Prometheus.Selections,
+			setup.Selection{Name: s.Namespace + "/" + s.Name, Labels: s.Labels, But: s.But})
+	}
 	r.routes, r.limits = map[string][]cluster.Route{}, map[string][]incident.ThrottleKnob{}
 	for _, c := range candidates {
 		namespace := c.Namespace()

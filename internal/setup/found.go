@@ -38,6 +38,9 @@ type Prometheus struct {
 	// Services are the addresses within the cluster at which one was found, and Label how.
 	Services []string
 	Label    string
+	// Selections are what those of the Prometheus operator load; Unselected says why that is not known.
+	Selections []Selection
+	Unselected string
 	// Headers and Params are sent with every query. Connection are the flags that said how to connect beyond that.
 	Headers, Params map[string]string
 	Connection      []string

@@ -41,6 +41,8 @@ func WriteValues(p Proposal) []byte {
 	w.line(0, "mode: dry-run")
 	p.Prometheus = inCluster(p.Prometheus)
 	w.rest(p)
+	w.base = 0
+	w.monitoring(p.Connection)
 	return w.buf.Bytes()
 }
 

@@ -46,6 +46,7 @@ func TestTheQuickstartLeadsToATestMessage(t *testing.T) {
 	q := newQuickstart(t)
 	q.program(lines[1])
 	q.release(lines[2])
+	q.loaded()
 	q.secret(lines[3])
 	q.installed()
 	b := q.start()
@@ -68,7 +69,9 @@ type quickstart struct {
 
 func newQuickstart(t *testing.T) *quickstart {
 	t.Helper()
-	w := &world{t: t, c: withMonitoring(t), secrets: map[string]string{}, began: time.Now().UTC()}
+	c := withMonitoring(t)
+	c.InstallCRD(t, kubetest.Prometheuses)
+	w := &world{t: t, c: c, secrets: map[string]string{}, began: time.Now().UTC()}
 	w.ns = w.c.Namespace(t)
 	w.models = w.ns
 	w.slack = fakeslack.Start(t, fakeslack.Options{
@@ -81,7 +84,39 @@ func newQuickstart(t *testing.T) *quickstart {
 	})
 	prom := promtest.StartWith(t, promtest.Options{TargetsFiles: []string{targets}})
 	prom.WaitFor(t, `sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
-	return &quickstart{world: w, dir: t.TempDir(), prom: prom.URL, am: ports.ForTest(t)}
+	q := &quickstart{world: w, dir: t.TempDir(), prom: prom.URL, am: ports.ForTest(t)}
+	_, err := w.c.Dynamic(t).Resource(prometheuses).Namespace(w.ns).Create(t.Context(), operated("prod"),
+		metav1.CreateOptions{})
+	must(t, err)
+	return q
+}
+
+var prometheuses = schema.GroupVersionResource{Group: "monitoring.coreos.com", Version: "v1", Resource: "prometheuses"}
+
+// operated is a Prometheus as the chart kube-prometheus-stack makes it for a release of this name.
+func operated(release string) *unstructured.Unstructured {
+	spec := map[string]any{}
+	for _, of := range []string{"rule", "serviceMonitor", "podMonitor"} {
+		spec[of+"Selector"] = map[string]any{"matchLabels": map[string]any{"release": release}}
+		spec[of+"NamespaceSelector"] = map[string]any{}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": prometheuses.GroupVersion().String(), "kind": "Prometheus",
+		"metadata": map[string]any{"name": release + "-prometheus"}, "spec": spec,
+	}}
+}
+
+// loaded looks whether the Prometheus of the cluster loads the chart's rules and monitors, which its labels decide.
+func (q *quickstart) loaded() {
+	q.t.Helper()
+	for _, kind := range []string{"prometheusrules", "servicemonitors"} {
+		all, err := q.c.Dynamic(q.t).Resource(prometheuses.GroupVersion().WithResource(kind)).Namespace(q.ns).
+			List(q.t.Context(), metav1.ListOptions{LabelSelector: "release=prod"})
+		must(q.t, err)
+		if len(all.Items) == 0 {
+			q.t.Errorf("Prometheus loads none of the %s", kind)
+		}
+	}
 }
 
 // here puts this machine's addresses and the workspace's IDs into a command.
@@ -236,6 +271,7 @@ func (q *quickstart) checklist() {
 		"kubectl --namespace llm describe pods ":           "",
 		"kubectl --namespace llm get alertmanagerconfigs":  "vllm-medic",
 		"kubectl --namespace monitoring get alertmanagers": "items:",
+		"kubectl --namespace monitoring get prometheuses":  "items:",
 		"kubectl --namespace llm get prometheusrules":      "vllm-medic",
 	}
 	for _, m := range regexp.MustCompile("`((?:kubectl|amtool) [^`]+)`").FindAllStringSubmatch(list, -1) {

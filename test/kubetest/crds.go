@@ -27,6 +27,7 @@ type CRD string
 const (
 	ScaledObjects          CRD = "scaledobjects.yaml"
 	BackendTrafficPolicies CRD = "backendtrafficpolicies.yaml"
+	Prometheuses           CRD = "prometheuses.yaml"
 	PodMonitors            CRD = "podmonitors.yaml"
 	ServiceMonitors        CRD = "servicemonitors.yaml"
 	PrometheusRules        CRD = "prometheusrules.yaml"
