@@ -20,7 +20,7 @@ func TestTheChartsLabelsAreThoseThatPrometheusLoads(t *testing.T) {
 		"one":          {Prometheus{Selections: []Selection{prod}}, oneLabel},
 		"two, alike":   {Prometheus{Selections: []Selection{prod, {Name: "b/b", Labels: prod.Labels}}}, alike},
 		"two":          {Prometheus{Selections: []Selection{prod, test}}, severalLabels},
-		"only a but":   {Prometheus{Selections: []Selection{{Name: "a/a", But: []string{"It loads no PodMonitor."}}}}, noLabels},
+		"only a but":   {Prometheus{Selections: []Selection{{Name: "a/a", But: []string{"It loads nothing."}}}}, noLabels},
 		"not readable": {Prometheus{Unselected: "the API server is away"}, unreadLabels},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ monitoring:
 `
 	noLabels = `
 # Labels of the chart's alert rules and monitors.
-# Prometheus a/a loads rules and monitors with any labels. It loads no PodMonitor.
+# Prometheus a/a loads rules and monitors with any labels. It loads nothing.
 `
 	unreadLabels = `
 # Labels of the chart's alert rules and monitors.
