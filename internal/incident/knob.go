@@ -38,13 +38,19 @@ func (k Knob) AgainstLoad() bool { return k.Adds || !k.Raises }
 
 // Asks are the signals that the guardrails look at before a step is made.
 func (k Knob) Asks() []string {
+	var out []string
 	switch {
 	case k.AgainstLoad():
-		return []string{SignalRunning, SignalWaiting, SignalLoadNow}
+		out = []string{SignalRunning, SignalWaiting, SignalLoadNow}
 	case k.Restarts:
-		return []string{SignalWaiting}
+		out = []string{SignalWaiting}
+	default:
+		return nil
 	}
-	return nil
+	if k.Adds {
+		out = append(out, SignalKVUsage)
+	}
+	return append(out, SignalWaitingLately, SignalTTFTLately, SignalTPOTLately, SignalPreemptionsLately, SignalKVUsageMax)
 }
 
 // AllKnobs has a row for each of them, and those of the table of engine arguments.

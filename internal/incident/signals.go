@@ -9,8 +9,15 @@ const (
 	// SignalRunning is how many requests run; where none runs or waits there is no traffic.
 	SignalRunning = "running"
 	// SignalLoadNow is the load now by its average over the window; where it has gone, no step against load is made.
-	SignalLoadNow      = "load_now"
-	SignalEngineAge    = "engine_age"
+	SignalLoadNow   = "load_now"
+	SignalEngineAge = "engine_age"
+	// The newest samples of what steps are against: where none of them shows a trouble, no step is made.
+	SignalWaitingLately     = "waiting_lately"
+	SignalTTFTLately        = "ttft_p95_lately"
+	SignalTPOTLately        = "tpot_p95_lately"
+	SignalPreemptionsLately = "preemption_rate_lately"
+	SignalKVUsageMax        = "kv_usage_max"
+
 	SignalTTFT         = "ttft_p95"
 	SignalTPOT         = "tpot_p95"
 	SignalE2E          = "e2e_p95"
@@ -37,5 +44,7 @@ func NamedSignals() map[string]Unit {
 		SignalKVUsage: UnitRatio, SignalPreemptions: UnitPerSecond, SignalPromptTokens: UnitPerSecond,
 		SignalPromptLength: UnitTokens, SignalGenerated: UnitPerSecond,
 		SignalPrefillPods: UnitCount, SignalLabeledPrefill: UnitCount,
+		SignalWaitingLately: UnitCount, SignalTTFTLately: UnitSeconds, SignalTPOTLately: UnitSeconds,
+		SignalPreemptionsLately: UnitPerSecond, SignalKVUsageMax: UnitRatio,
 	}
 }

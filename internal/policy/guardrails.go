@@ -131,7 +131,7 @@ func load(in Input) incident.Guardrail {
 	if !ok || !knob.AgainstLoad() {
 		return pass(name, "the step isn't against load")
 	}
-	for _, signal := range knob.Asks() {
+	for _, signal := range []string{incident.SignalRunning, incident.SignalWaiting, incident.SignalLoadNow} {
 		if r := in.Readings[signal]; !r.HasValue() {
 			return refuse(name, "it isn't known whether the load is still there: %s is unknown (%s)", signal, r.Text())
 		}

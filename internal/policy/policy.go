@@ -92,7 +92,7 @@ func (in Input) Knowing(known incident.GuardInputs) Input {
 
 // Names are the guardrails that Check asks before a step is applied, in order.
 func Names() []string {
-	return []string{"mode", "pause", "lock", "cool-down", "budget", "load", "availability"}
+	return []string{"mode", "pause", "lock", "cool-down", "budget", "load", "availability", "still-needed", "role"}
 }
 
 // Check asks every guardrail of this package, in a fixed order. The result is appended to those that came with the
@@ -101,7 +101,7 @@ func Check(in Input, s Settings) []incident.Guardrail {
 	switch in.Op {
 	case incident.OpApply:
 		return []incident.Guardrail{
-			mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), load(in), availability(in),
+			mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), load(in), availability(in), stillNeeded(in), side(in),
 		}
 	case incident.OpUndo:
 		return []incident.Guardrail{undoMode(in), pause(in), lock(in)}

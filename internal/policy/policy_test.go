@@ -20,8 +20,11 @@ func sound() Input {
 			Kind: incident.StepMaxNumBatchedTokens, Target: incident.Target{Kind: "Deployment", Namespace: "llm", Name: "llama"},
 			Needs: incident.Needs{Restart: true, Confirm: true},
 		},
-		Cluster:  incident.Cluster{Replicas: new(int64(2)), ReadyReplicas: new(int64(2))},
-		Readings: map[string]incident.Reading{"waiting": {Value: new(0.0), Unit: incident.UnitCount}},
+		Cluster: incident.Cluster{Replicas: new(int64(2)), ReadyReplicas: new(int64(2))},
+		Readings: map[string]incident.Reading{
+			"waiting":         {Value: new(0.0), Unit: incident.UnitCount},
+			"tpot_p95_lately": {Value: new(0.4), Unit: incident.UnitSeconds},
+		},
 	}
 }
 
@@ -194,7 +197,8 @@ func TestAStepAgainstLoadNeedsTheLoad(t *testing.T) {
 				in.Step.Kind, in.Step.Needs = kind, incident.Needs{}
 				in.Readings = map[string]incident.Reading{
 					"running": value(40, incident.UnitCount), "waiting": value(12, incident.UnitCount),
-					"load_now": value(1.1, incident.UnitRatio),
+					"load_now": value(1.1, incident.UnitRatio), "waiting_lately": value(12, incident.UnitCount),
+					"tpot_p95_lately": value(.4, incident.UnitSeconds),
 				}
 				tc.change(in.Readings)
 				want := tc.want

@@ -39,7 +39,9 @@ func (f finding) readings() map[string]incident.Reading {
 		Signal: "ttft", Value: f.ttft, Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse, Threshold: new(1.0),
 	}}
 	if f.ttft != nil {
-		load := map[string]float64{incident.SignalRunning: 40, incident.SignalWaiting: 12, incident.SignalLoadNow: 1}
+		load := map[string]float64{
+			incident.SignalRunning: 40, incident.SignalWaiting: 12, incident.SignalLoadNow: 1, incident.SignalWaitingLately: 12,
+		}
 		if f.spent {
 			load = map[string]float64{incident.SignalRunning: 4, incident.SignalWaiting: 0, incident.SignalLoadNow: .1}
 		}

@@ -60,7 +60,9 @@ func snapshot(t *testing.T) incident.Snapshot {
 		"b": {Signal: "b", Value: &none, Unit: incident.UnitCount, At: at},
 	}, Cluster: incident.Cluster{Replicas: new(int64(2)), ReadyReplicas: new(int64(2))}}
 	for name, v := range map[string]float64{
-		incident.SignalRunning: 40, incident.SignalWaiting: 12, incident.SignalLoadNow: 1,
+		incident.SignalRunning: 40, incident.SignalWaiting: 12, incident.SignalLoadNow: 1, incident.SignalWaitingLately: 12,
+		incident.SignalTTFTLately: 4, incident.SignalTPOTLately: 0.05, incident.SignalPreemptionsLately: 0,
+		incident.SignalKVUsageMax: 0.5, incident.SignalKVUsage: 0.5,
 	} {
 		ev.Readings[name] = incident.Reading{Signal: name, Value: &v, Unit: incident.NamedSignals()[name], At: at}
 	}

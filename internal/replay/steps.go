@@ -230,7 +230,7 @@ func (w worker) refusal(then incident.Step) string {
 		known := *w.then.Guards
 		asked := policy.Check(policy.Input{
 			Pool: w.pool, Step: then, Op: incident.OpApply, Incident: w.inc.ID, Cluster: w.then.Evidence.Cluster,
-			Readings: w.then.Evidence.Readings,
+			Readings: w.then.Evidence.Readings, Roles: w.then.Evidence.Roles(),
 		}.Knowing(known), *w.settings.Policy)
 		guards = slices.DeleteFunc(slices.Clone(guards), func(g incident.Guardrail) bool {
 			return slices.ContainsFunc(asked, func(a incident.Guardrail) bool { return a.Name == g.Name })
