@@ -36,7 +36,7 @@ func troublesOfLoad() []trouble {
 				{"preemption_rate": 1},
 				{"waiting": 1, "waiting_mean": 0.4, "waiting_per_engine": 0, "waiting_per_engine_mean": 0},
 			},
-			needs: []string{"kv_usage", "waiting_mean", "preemption_rate", "finished_rate"},
+			needs: []string{"kv_usage", "waiting_mean", "finished_rate"},
 		},
 		{
 			// Three full engines among eight.
@@ -134,7 +134,7 @@ func troublesOfLoad() []trouble {
 			}),
 			not: []map[string]float64{
 				{"ttft_p95": 0.4},
-				{"ttft_p95_lately": 0.4},
+				{"ttft_p95_lately": 0.2},
 				{"ttft_rest": 1.4},
 				{"ttft_rest": 0.2, "ttft_mean": 0.3},
 				{"e2e_rest": 0.1},

@@ -24,7 +24,7 @@ func builtin(t testing.TB, opts playbooks.Options) *playbooks.Catalog {
 // calm are the readings of a pool that is well used and well.
 func calm() map[string]float64 {
 	return map[string]float64{
-		"ttft_p95": 0.3, "ttft_p95_lately": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02,
+		"ttft_p95": 0.3, "ttft_p50": 0.2, "ttft_p95_lately": 0.3, "tpot_p95": 0.04, "tpot_p50": 0.02,
 		"queue_time_p95": 0.29, "prefill_p95": 0.2, "e2e_p95": 6,
 		"waiting": 0, "waiting_mean": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "running": 40, "engines": 2,
 		"kv_usage": 0.5, "kv_usage_peak": 0.6, "preemption_rate": 0,
@@ -33,7 +33,7 @@ func calm() map[string]float64 {
 		"prefix_hit_rate_usual": 0.5, "up": 1,
 		"ttft_worst_pod": 0.35, "ttft_second_pod": 0.3, "tpot_worst_pod": 0.045, "tpot_second_pod": 0.04, "tpot_p99": 0.06,
 		"tpot_mean": 0.021, "tpot_mean_worst_pod": 0.022, "tpot_mean_second_pod": 0.02,
-		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_worst_pod": 0.6, "kv_second_pod": 0.5,
+		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_worst_pod": 0.6, "kv_second_pod": 0.5, "kv_most_pods": 0.55,
 		"running_per_engine": 20, "kv_usage_max": 0.6,
 		"kv_usage_held": 0.55, "stalled_pods": 0,
 		"requests_held": 40, "decode_p95": 5, "engines_lost": 0, "engine_resets": 0, "engine_age": 86400, "http_5xx_ratio": 0,

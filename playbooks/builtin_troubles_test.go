@@ -87,16 +87,18 @@ func troublesOfEngines() []trouble {
 			needs: []string{"e2e_p95", "decode_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
 		},
 		{
-			// Without Kubernetes a pool that shrank is no death as long as nothing piles up.
+			// Without Kubernetes a pool that shrank is no death unless a target is there that can't be scraped.
 			diagnosis: "engine-dead", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{
-				"engines_lost": 1, "waiting": 30, "waiting_per_engine": 15,
+				"engines_lost": 1, "targets_down": 1, "waiting": 30, "waiting_per_engine": 15,
 				"waiting_per_engine_mean": 15, "ttft_p95": 6,
 			}),
-			not: []map[string]float64{
-				{"engines_lost": 0},
-				{"waiting": 0, "waiting_per_engine": 0, "waiting_per_engine_mean": 0, "ttft_p95": 0.3},
-			},
+			not: []map[string]float64{{"targets_down": 0}},
+		},
+		{
+			diagnosis: "engine-dead", alert: "vLLMRestarting",
+			readings: with(map[string]float64{"engine_restarts_repeated": 3}),
+			not:      []map[string]float64{{"engine_restarts_repeated": 1}},
 		},
 		{
 			diagnosis: "engine-dead", alert: "vLLMRestarting",
@@ -143,10 +145,9 @@ func troublesOfEngines() []trouble {
 				{Version: "0.23.0", Pods: []string{"a", "b"}}, {Version: "0.24.0", Pods: []string{"c", "d"}},
 			},
 			pods: map[string][]incident.PodValue{
-				"tpot_mean_worst_pod": {{Pod: "c", Value: 0.06}, {Pod: "d", Value: 0.06}, {Pod: "a", Value: 0.02}},
+				"tpot_mean_pod_lately": {{Pod: "c", Value: 0.06}, {Pod: "d", Value: 0.06}, {Pod: "a", Value: 0.02}},
 			},
-			not:   []map[string]float64{{"tpot_worst_pod": 0.04}},
-			needs: []string{"tpot_worst_pod"},
+			not: []map[string]float64{{"tpot_worst_pod": 0.04, "tpot_p95": 0.04}},
 		},
 		{
 			diagnosis: "role-starved", alert: "vLLMQueueBacklog",
@@ -170,9 +171,9 @@ func troublesOfEngines() []trouble {
 				"waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3,
 			}),
 			not: []map[string]float64{
-				{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1},
+				{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_most_pods": 1},
 			},
-			needs: []string{"kv_second_pod"},
+			needs: []string{"kv_most_pods"},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
@@ -195,7 +196,7 @@ func troublesOfEngines() []trouble {
 			// A slow first token of one pod while the cache of another is full as well is load.
 			diagnosis: "one-bad-replica", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 3, "ttft_worst_pod": 6, "ttft_second_pod": 0.4}),
-			not:      []map[string]float64{{"kv_second_pod": 0.98}, {"ttft_second_pod": 2}},
+			not:      []map[string]float64{{"kv_most_pods": 0.98}, {"ttft_second_pod": 2}},
 		},
 		{
 			// Requests are thrown out of one cache while the others are at most half as full.

@@ -65,6 +65,9 @@ type signalDoc struct {
 	Role *roleDoc `yaml:"role"`
 	// Signals that name pods, instead of a query: how many of these have no other pod in their role.
 	LastOfRole []string `yaml:"last_of_role"`
+	// Another signal, whose query is made of rates over $window, in the pool's own past at as much load, instead of a
+	// query. The lowest of its parts; no data where there was no such load.
+	Past string `yaml:"past"`
 	// seconds, ratio (0 to 1), count, per_second, tokens or bytes.
 	Unit string `yaml:"unit"`
 	// higher_is_worse, lower_is_worse or neutral.

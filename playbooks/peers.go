@@ -117,11 +117,13 @@ func (c *Catalog) comparison(r incident.Reading, p peers, ev incident.Evidence, 
 		if r.Error != "" {
 			return r
 		}
-		high := a.outliers(own.Pods, roles, slo)
 		if n == 0 {
-			out, rest = high, own.Pods
+			out, rest = a.outliers(own.Pods, roles, slo), own.Pods
 			continue
 		}
+		// Only the pods that the first signal compares are peers: it leaves out new ones, for example.
+		high := a.outliers(slices.DeleteFunc(slices.Clone(own.Pods), func(v incident.PodValue) bool { return !has(rest, v) }),
+			roles, slo)
 		out = slices.DeleteFunc(out, func(v incident.PodValue) bool { return !has(high, v) })
 	}
 	rest = slices.DeleteFunc(slices.Clone(rest), func(v incident.PodValue) bool {

@@ -90,12 +90,12 @@ func (l *loader) signal(at strictyaml.Value, s signalDoc) {
 	}
 }
 
-// origin reads where the values of a signal come from: exactly one of eight.
+// origin reads where the values of a signal come from: exactly one of nine.
 func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) {
 	given := 0
 	for _, is := range []bool{
 		s.Query != "", s.Fact != "", s.Ratio != nil, s.Outliers != nil, s.Others != "", s.Versions != nil,
-		s.Role != nil, s.LastOfRole != nil,
+		s.Role != nil, s.LastOfRole != nil, s.Past != "",
 	} {
 		if is {
 			given++
@@ -103,7 +103,7 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 	}
 	switch {
 	case given > 1:
-		l.add(at.Problem("a signal is one of query, fact, ratio, outliers, others, versions, role and last_of_role"))
+		l.add(at.Problem("a signal is one of query, fact, ratio, outliers, others, versions, role, last_of_role and past"))
 	case s.Fact != "":
 		l.fact(at, s)
 	case s.Ratio != nil:
@@ -118,6 +118,8 @@ func (l *loader) origin(at strictyaml.Value, s signalDoc, out *incident.Signal) 
 		l.role(at, s)
 	case s.LastOfRole != nil:
 		l.lastOfRole(at, s)
+	case s.Past != "":
+		l.past(at, s, out)
 	default:
 		out.Query = l.query(at, "query", s.Query, s.Product)
 		if s.Pods != "" {
