@@ -28,7 +28,7 @@ func features() []string {
 		"gateway_cancel_ratio", "rejected_rate", "spec_acceptance", "spec_acceptance_usual", "nixl_failed_rate",
 		"nixl_expired_rate", "waiting_deferred", "nixl_xfer_mean", "kv_load_mean", "kv_tier_delay", "lmcache_retrieve_mean",
 		"external_hit_share", "lora_slots", "running_peak_usual",
-		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "engines_young", "engines_new",
+		"tpot_mean_usual", "ttft_rest", "e2e_rest", "frontend_cpu", "engines_young",
 		"request_rate", "request_rate_usual", "tokens_per_request", "tokens_per_request_usual",
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods", "prefill_pods_labeled",
 		"waiting_worst_rank", "ttft_worst_rank", "tpot_worst_rank", "tpot_mean_worst_rank", "stuck_worst_rank",

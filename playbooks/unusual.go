@@ -21,6 +21,10 @@ const (
 	mostDepartures     = 3
 	changesBack        = 2 * time.Hour
 	yesterdayDeparture = 2.0 // times yesterday's value; our starting value
+	// A value that hardly varies is many standard deviations away with the slightest change. A tenth of its mean is our
+	// starting value, and beyond a hundred the number says nothing more.
+	leastDeparture = 0.1
+	mostDeviations = 100
 	justBeyond         = 1 + 1e-9
 )
 
@@ -53,15 +57,20 @@ func (c *Catalog) departures(ev incident.Evidence) []string {
 	for _, s := range c.signals {
 		r := ev.Readings[s.Name]
 		b := r.Baseline
-		if b == nil || b.Score == nil || !r.HasValue() || math.Abs(*b.Score) < unusualScore {
+		if b == nil || b.Score == nil || !r.HasValue() || math.Abs(*b.Score) < unusualScore ||
+			math.Abs(*r.Value-b.Mean) < leastDeparture*math.Abs(b.Mean) {
 			continue
 		}
 		side := "above"
 		if *b.Score < 0 {
 			side = "below"
 		}
-		text := fmt.Sprintf("%s %s is %.1f standard deviations %s the hour before (%s on average)",
-			s.Label(), r.Text(), math.Abs(*b.Score), side, incident.FormatValue(b.Mean, r.Unit))
+		by := fmt.Sprintf("%.1f", math.Abs(*b.Score))
+		if math.Abs(*b.Score) > mostDeviations {
+			by = fmt.Sprintf("more than %d", mostDeviations)
+		}
+		text := fmt.Sprintf("%s %s is %s standard deviations %s the hour before (%s on average)",
+			s.Label(), r.Text(), by, side, incident.FormatValue(b.Mean, r.Unit))
 		if y := b.Yesterday; y != nil {
 			text += "; at this hour yesterday it was " + incident.FormatValue(*y, r.Unit)
 			if *y > 0 && *r.Value < yesterdayDeparture**y && *r.Value > *y/yesterdayDeparture {

@@ -27,29 +27,42 @@ var missLine = regexp.MustCompile(`^\| ([a-z0-9-]+) \| ([a-z0-9-]+) \| ([a-z0-9-
 // KnownMisses reads the list in README.md.
 func KnownMisses(path string) ([]Miss, error) {
 	_, list, _, err := Marked(path, missesBegin, missesEnd)
-	if err != nil {
-		return nil, err
-	}
+	return MissesIn(list), err
+}
+
+// MissesIn reads the lines of a list.
+func MissesIn(list string) []Miss {
 	var out []Miss
 	for line := range strings.Lines(list) {
 		if m := missLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && m[1] != "incident" {
 			out = append(out, Miss{m[1], m[2], m[3], m[4]})
 		}
 	}
-	return out, nil
+	return out
+}
+
+// Known gives a wrong answer the reason that it had before, if it is the same.
+func (m Miss) Known(before []Miss) Miss {
+	m.Reason = noReason
+	for _, b := range before {
+		if b.Name == m.Name && b.Expected == m.Expected && b.Got == m.Got {
+			m.Reason = b.Reason
+		}
+	}
+	return m
+}
+
+// Line is the wrong answer as a line of the list.
+func (m Miss) Line() string {
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", m.Name, m.Expected, m.Got, m.Reason)
 }
 
 // Known is the list as it should be: the misses of this score, with the reasons of those that were known before.
 func (s Score) Known(before []Miss) []Miss {
 	out := []Miss{}
 	for _, r := range s.Misses() {
-		m := Miss{r.Incident.Name, r.Incident.Truth, r.Answer.Got, noReason}
-		for _, b := range before {
-			if b.Name == m.Name && b.Expected == m.Expected && b.Got == m.Got {
-				m.Reason = b.Reason
-			}
-		}
-		out = append(out, m)
+		m := Miss{Name: r.Incident.Name, Expected: r.Incident.Truth, Got: r.Answer.Got}
+		out = append(out, m.Known(before))
 	}
 	return out
 }
@@ -73,7 +86,7 @@ func (s Score) Section(before []Miss) string {
 	}
 	out.WriteString("\nWrong answers that are known:\n\n| incident | expected | got | why |\n|---|---|---|---|\n")
 	for _, m := range s.Known(before) {
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", m.Name, m.Expected, m.Got, m.Reason)
+		out.WriteString(m.Line())
 	}
 	out.WriteString("\n")
 	return out.String()
@@ -142,9 +155,15 @@ func (s Score) Holds(readmePath, number string) error {
 			fmt.Errorf("%s does not say what this run says; see go run ./test/diagnosis/cmd/accuracy --update "+
 				"(-committed +run):\n%s", readmePath, d))
 	}
-	for _, m := range before {
+	return errors.Join(append(errs, Unexplained(readmePath, before))...)
+}
+
+// Unexplained names the wrong answers of a list for which nobody has written a reason yet.
+func Unexplained(path string, list []Miss) error {
+	var errs []error
+	for _, m := range list {
 		if m.Reason == noReason {
-			errs = append(errs, fmt.Errorf("%s gives no reason for %s", readmePath, m.Name))
+			errs = append(errs, fmt.Errorf("%s gives no reason for %s", path, m.Name))
 		}
 	}
 	return errors.Join(errs...)

@@ -76,7 +76,11 @@ func TestAnswersAreCommitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Holds(home+"/README.md", Section(score, incidents, blind)); err != nil {
+	before, err := KnownMisses(home + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Holds(home+"/README.md", Section(score, incidents, blind, before)); err != nil {
 		t.Error(err)
 	}
 }

@@ -37,30 +37,43 @@ func Table(s Score, ordinary []Incident, blind []Blind) []Line {
 	return out
 }
 
-// Section is what README.md says between its marks.
-func Section(s Score, ordinary []Incident, blind []Blind) string {
+// Section is what README.md says between its marks. Wrong answers keep the reasons that they had before.
+func Section(s Score, ordinary []Incident, blind []Blind, before []diagnosis.Miss) string {
 	var out strings.Builder
 	out.WriteString("\n| corpus | on first contact | now |\n|---|---|---|\n")
 	for _, l := range Table(s, ordinary, blind) {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", l.Corpus, l.First, l.Now)
 	}
-	ordered := slices.DeleteFunc(slices.Clone(s), func(r Result) bool { return r.Right() && len(r.Harm) == 0 })
-	if len(ordered) == 0 {
-		out.WriteString("\nNo answer is wrong or harmful now.\n\n")
-		return out.String()
-	}
-	out.WriteString("\nWrong or harmful answers now:\n\n| incident | expected | got | harmful |\n|---|---|---|---|\n")
-	slices.SortFunc(ordered, func(a, b Result) int { return strings.Compare(a.Incident.Name, b.Incident.Name) })
-	for _, r := range ordered {
-		var harm []string
-		for _, h := range r.Harm {
-			harm = append(harm, h.Deed)
-		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", r.Incident.Name, r.Incident.Truth, r.Answer.Got,
-			strings.Join(slices.Compact(slices.Sorted(slices.Values(harm))), ", "))
-	}
 	out.WriteString("\n")
+	ordered := slices.Clone(s)
+	slices.SortFunc(ordered, func(a, b Result) int { return strings.Compare(a.Incident.Name, b.Incident.Name) })
+	wrong, harm := "", ""
+	for _, r := range ordered {
+		if !r.Right() {
+			m := diagnosis.Miss{Name: r.Incident.Name, Expected: r.Incident.Truth, Got: r.Answer.Got}
+			wrong += m.Known(before).Line()
+		}
+		for _, h := range r.Harm {
+			harm += fmt.Sprintf("| %s | %s | %s |\n", r.Incident.Name, h.Deed, h.Why)
+		}
+	}
+	if wrong == "" {
+		out.WriteString("No answer is wrong now.\n\n")
+	} else {
+		out.WriteString("Wrong answers now:\n\n| incident | expected | got | why |\n|---|---|---|---|\n" + wrong + "\n")
+	}
+	if harm == "" {
+		out.WriteString("None is harmful.\n\n")
+	} else {
+		out.WriteString("Harmful ones:\n\n| incident | does | why it is harmful |\n|---|---|---|\n" + harm + "\n")
+	}
 	return out.String()
+}
+
+// KnownMisses are the wrong answers that README.md lists, with their reasons.
+func KnownMisses(readme string) ([]diagnosis.Miss, error) {
+	_, section, _, err := diagnosis.Marked(readme, sectionBegin, sectionEnd)
+	return diagnosis.MissesIn(section), err
 }
 
 // Update writes README.md's section.
@@ -83,5 +96,5 @@ func Holds(readme, section string) error {
 		return fmt.Errorf("%s does not say what this run says of played incidents; see "+
 			"go run ./test/diagnosis/cmd/accuracy --update (-committed +run):\n%s", readme, d)
 	}
-	return nil
+	return diagnosis.Unexplained(readme, diagnosis.MissesIn(committed))
 }

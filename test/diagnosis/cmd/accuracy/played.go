@@ -117,7 +117,11 @@ func (c played) all(ctx context.Context, pattern *regexp.Regexp, folder string, 
 	for _, line := range play.Table(score, ordinary, blind) {
 		say(c.out, "%s: first contact %s; now %s\n", line.Corpus, line.First, line.Now)
 	}
-	return play.Section(score, ordinary, blind), nil
+	before, err := play.KnownMisses(filepath.Join(c.home, "README.md"))
+	if err != nil {
+		return "", err
+	}
+	return play.Section(score, ordinary, blind, before), nil
 }
 
 func (c played) run(ctx context.Context, incidents []play.Incident, folder string) (play.Score, error) {
