@@ -84,7 +84,7 @@ func troublesOfEngines() []trouble {
 				{"tpot_p95": 0.2},
 				{"waiting_per_engine": 9, "waiting_per_engine_mean": 9},
 			},
-			needs: []string{"e2e_p95", "decode_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
+			needs: []string{"e2e_p95", "ttft_p95", "tpot_p95", "waiting_per_engine"},
 		},
 		{
 			// Without Kubernetes a pool that shrank is no death unless a target is there that can't be scraped.

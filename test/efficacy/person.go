@@ -1,6 +1,7 @@
 package efficacy
 
 import (
+	"slices"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
@@ -95,8 +96,10 @@ func toDelete(inc incident.Incident) string {
 		return ""
 	}
 	stalled := inc.Readings["stalled_pods"]
-	if busy := inc.Readings["busy_pods"].HasValue() || inc.Readings["busy_slow_pods"].HasValue(); busy &&
-		!(stalled.HasValue() && *stalled.Value > 0) {
+	busy := slices.ContainsFunc([]string{"busy_pods", "busy_late_pods", "busy_slow_pods"}, func(name string) bool {
+		return inc.Readings[name].HasValue()
+	})
+	if busy && !(stalled.HasValue() && *stalled.Value > 0) {
 		return ""
 	}
 	for _, c := range inc.Diagnosis.Evidence {
