@@ -25,7 +25,7 @@ const (
 	// starting value, and beyond a hundred the number says nothing more.
 	leastDeparture = 0.1
 	mostDeviations = 100
-	justBeyond         = 1 + 1e-9
+	justBeyond     = 1 + 1e-9
 )
 
 // unusual are what a person wants to know beside the cause: departures from the pool's own past, signals that move

@@ -1,10 +1,10 @@
 package efficacy
 
 import (
-	"slices"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
