@@ -21,7 +21,8 @@ func kinds(steps []incident.StepRequest) []incident.StepKind {
 	return out
 }
 
-// The runbook's order for swapping: reduce load, then memory pressure, then scale out, then separate the pools.
+// The steps of the runbook for swapping. A smaller token budget comes after more replicas: it restarts every pod, and in
+// one simulated engine preemptions only went from 1.04 to 1.02 per second.
 func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})
@@ -30,7 +31,7 @@ func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 	for _, names := range [][]string{{"vLLMRequestSwapping"}, {"vLLMRequestSwapping", "vLLMGPUCacheFull"}} {
 		got := c.Diagnose(playbooks.Input{Alerts: alerts(names...), Pool: chat(), Evidence: readings(thrash())})
 		want := []incident.StepKind{
-			incident.StepThrottle, incident.StepMaxNumBatchedTokens, incident.StepReplicas,
+			incident.StepThrottle, incident.StepReplicas, incident.StepMaxNumBatchedTokens,
 			incident.StepManual,
 		}
 		if diff := cmp.Diff(want, kinds(got.Steps)); diff != "" {
@@ -39,10 +40,10 @@ func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 		if s := got.Steps[0]; s.Factor != 0.7 || s.RevertAfter != 30*time.Minute || s.WarmUp != 2*time.Minute || s.Why == "" {
 			t.Errorf("throttle: %+v", s)
 		}
-		if s := got.Steps[1]; s.Factor != 0.5 || s.RevertAfter != 0 || s.WarmUp != 10*time.Minute {
+		if s := got.Steps[2]; s.Factor != 0.5 || s.RevertAfter != 0 || s.WarmUp != 10*time.Minute {
 			t.Errorf("max_num_batched_tokens: %+v", s)
 		}
-		if s := got.Steps[2]; s.Add != 1 || s.Factor != 0 || s.RevertAfter != 0 {
+		if s := got.Steps[1]; s.Add != 1 || s.Factor != 0 || s.RevertAfter != 0 {
 			t.Errorf("replicas: %+v", s)
 		}
 		if s := got.Steps[3]; !strings.HasPrefix(s.Advice, "Send long prompts") {
