@@ -33,7 +33,7 @@ func calm() map[string]float64 {
 		"prefix_hit_rate_usual": 0.5, "up": 1,
 		"ttft_worst_pod": 0.35, "ttft_second_pod": 0.3, "tpot_worst_pod": 0.045, "tpot_second_pod": 0.04, "tpot_p99": 0.06,
 		"tpot_mean": 0.021, "tpot_mean_worst_pod": 0.022, "tpot_mean_second_pod": 0.02,
-		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_worst_pod": 0.6, "kv_second_pod": 0.5, "kv_most_pods": 0.55,
+		"waiting_worst_pod": 0, "waiting_second_pod": 0, "kv_worst_pod": 0.6, "kv_second_pod": 0.5, "kv_full_share": 0.5,
 		"running_per_engine": 20, "kv_usage_max": 0.6,
 		"kv_usage_held": 0.55, "stalled_pods": 0,
 		"requests_held": 40, "decode_p95": 5, "engines_lost": 0, "engine_resets": 0, "engine_age": 86400, "http_5xx_ratio": 0,

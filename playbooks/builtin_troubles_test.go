@@ -171,9 +171,9 @@ func troublesOfEngines() []trouble {
 				"waiting_worst_pod": 39, "waiting_second_pod": 1, "ttft_p95": 3,
 			}),
 			not: []map[string]float64{
-				{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_most_pods": 1},
+				{"waiting_second_pod": 12}, {"waiting_worst_pod": 4}, {"kv_second_pod": 1},
 			},
-			needs: []string{"kv_most_pods"},
+			needs: []string{"kv_second_pod"},
 		},
 		{
 			diagnosis: "one-bad-replica", alert: "vLLMPodSlow",
@@ -196,7 +196,7 @@ func troublesOfEngines() []trouble {
 			// A slow first token of one pod while the cache of another is full as well is load.
 			diagnosis: "one-bad-replica", alert: "vLLMHighTTFT",
 			readings: with(map[string]float64{"ttft_p95": 3, "ttft_worst_pod": 6, "ttft_second_pod": 0.4}),
-			not:      []map[string]float64{{"kv_most_pods": 0.98}, {"ttft_second_pod": 2}},
+			not:      []map[string]float64{{"kv_second_pod": 0.98}, {"ttft_second_pod": 2}},
 		},
 		{
 			// Requests are thrown out of one cache while the others are at most half as full.

@@ -3,7 +3,10 @@ package playbooks
 import (
 	"strings"
 
+	"github.com/prometheus/prometheus/promql/parser"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
@@ -13,20 +16,22 @@ type before struct {
 	name, length, ago, since string
 }
 
-// pasts are the parts of the past that a value of now is compared with. Not the last half hour, which may be the trouble
-// itself.
+// pasts are the parts of the past that a value of now is compared with. Not the last half hour, which may be the
+// trouble itself.
 func pasts() []before {
 	return []before{
-		{"before", "30m", "30m", "1h"}, {"longer", "30m", "1h", "90m"},
-		{"earlier", "1h", "2h", "3h"}, {"yesterday", "1h", "1d", "1d"},
+		{"before", "30m", "30m", "1h"},
+		{"longer", "30m", "1h", "90m"},
+		{"earlier", "1h", "2h", "3h"},
+		{"yesterday", "1h", "1d", "25h"},
 	}
 }
 
-// atAsMuchLoad is a value as it was in a part of the past in which the pool did at least nine tenths of the work: output
-// tokens, and prompt tokens that were not in the prefix cache, each per engine and second, for requests that were as
-// long. Requests that run are no measure of it, because slower steps keep them for longer. Where an engine restarted or
-// most are new since, there is no such past: another version, other arguments or another GPU are none. Nine tenths and
-// requests at most a quarter longer are our starting values.
+// atAsMuchLoad is a value as it was in a part of the past in which the pool did at least nine tenths of the work:
+// output tokens, and prompt tokens that were not in the prefix cache, each per engine and second, for requests that
+// were as long. Requests that run are no measure of it, because slower steps keep them for longer. Where an engine
+// restarted or most are new since, there is no such past: another version, other arguments or another GPU are none.
+// Nine tenths and requests at most a quarter longer are our starting values.
 const atAsMuchLoad = `
 label_replace(
   (VALUE)
@@ -52,12 +57,33 @@ label_replace(
 // trouble is no measure. The signal's own query must read nothing but rates over the window.
 func pastQuery(of string) string {
 	var parts []string
+	value := strings.ReplaceAll(of, "["+windowToken+"]", "[LENGTH] offset AGO")
+	then := strings.Replace(atAsMuchLoad, "VALUE", value, 1)
 	for _, p := range pasts() {
-		value := strings.ReplaceAll(of, "["+windowToken+"]", "[LENGTH] offset AGO")
-		parts = append(parts, strings.NewReplacer("LENGTH", p.length, "AGO", p.ago, "SINCE", p.since, "NAME", p.name).Replace(
-			strings.Replace(atAsMuchLoad, "VALUE", value, 1)))
+		words := strings.NewReplacer("LENGTH", p.length, "AGO", p.ago, "SINCE", p.since, "NAME", p.name)
+		parts = append(parts, words.Replace(then))
 	}
 	return "min(" + strings.Join(parts, "\nor ") + "\n)"
+}
+
+// onlyWindows says that a query reads series over the window and in no other way.
+func (l *loader) onlyWindows(query string) bool {
+	bare := strings.ReplaceAll(query, "["+windowToken+"]", "")
+	expr, err := promql.Parse(strings.ReplaceAll(query, windowToken, l.window), parser.Options{})
+	if bare == query || strings.Contains(bare, "$") || err != nil {
+		return false
+	}
+	selectors, ranges := 0, 0
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		switch n.(type) {
+		case *parser.VectorSelector:
+			selectors++
+		case *parser.MatrixSelector:
+			ranges++
+		}
+		return nil
+	})
+	return selectors == ranges
 }
 
 // past reads a signal that is another one in the pool's own past.
@@ -68,8 +94,8 @@ func (l *loader) past(at strictyaml.Value, s signalDoc, out *incident.Signal) {
 			if other.Name != s.Past {
 				continue
 			}
-			switch bare := strings.ReplaceAll(other.Query, "["+windowToken+"]", ""); {
-			case other.Query == "" || bare == other.Query || strings.Contains(bare, windowToken):
+			switch {
+			case !l.onlyWindows(other.Query):
 				l.add(at.Problem("%q isn't made of rates over %s, so its past can't be asked for", s.Past, windowToken))
 			case other.Unit != s.Unit:
 				l.add(at.Problem("%q is in %s and this signal in %s", s.Past, other.Unit, s.Unit))

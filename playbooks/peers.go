@@ -122,8 +122,8 @@ func (c *Catalog) comparison(r incident.Reading, p peers, ev incident.Evidence, 
 			continue
 		}
 		// Only the pods that the first signal compares are peers: it leaves out new ones, for example.
-		high := a.outliers(slices.DeleteFunc(slices.Clone(own.Pods), func(v incident.PodValue) bool { return !has(rest, v) }),
-			roles, slo)
+		compared := slices.DeleteFunc(slices.Clone(own.Pods), func(v incident.PodValue) bool { return !has(rest, v) })
+		high := a.outliers(compared, roles, slo)
 		out = slices.DeleteFunc(out, func(v incident.PodValue) bool { return !has(high, v) })
 	}
 	rest = slices.DeleteFunc(slices.Clone(rest), func(v incident.PodValue) bool {

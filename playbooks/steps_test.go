@@ -21,8 +21,8 @@ func kinds(steps []incident.StepRequest) []incident.StepKind {
 	return out
 }
 
-// The steps of the runbook for swapping. A smaller token budget comes after more replicas: it restarts every pod, and in
-// one simulated engine preemptions only went from 1.04 to 1.02 per second.
+// The steps of the runbook for swapping. A smaller token budget comes after more replicas: it restarts every pod, and
+// in one simulated engine preemptions only went from 1.04 to 1.02 per second.
 func TestSwappingStepsComeInTheRunbooksOrder(t *testing.T) {
 	t.Parallel()
 	c := builtin(t, playbooks.Options{})

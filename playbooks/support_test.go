@@ -33,7 +33,8 @@ func features() []string {
 		"gpu_util", "gpu_memory_used", "gpu_memory_growth", "gpu_xid", "rss_growth", "prefill_pods", "prefill_pods_labeled",
 		"waiting_worst_rank", "ttft_worst_rank", "tpot_worst_rank", "tpot_mean_worst_rank", "stuck_worst_rank",
 		"tokens_worst_rank", "tokens_worst_pod", "prefix_miss_rate", "prefix_miss_rate_usual",
-		"prefill_mean_usual", "prefill_mean_fastest", "ttft_rest_usual", "tpot_p99_usual", "pods_serving", "targets_down", "engine_restarts_repeated", "engines_capped", "first_tokens", "prefill_per_token",
+		"prefill_mean_usual", "prefill_mean_fastest", "ttft_rest_usual", "tpot_p99_usual", "pods_serving", "ttft_new_pods",
+		"ttft_old_pods", "targets_down", "engine_restarts_repeated", "engines_capped", "first_tokens", "prefill_per_token",
 		"waiting_pod_lately", "ttft_pod_lately", "tpot_mean_pod_lately",
 	}
 }

@@ -45,7 +45,7 @@ func (l *loader) versions(at strictyaml.Value, s signalDoc) {
 }
 
 // reading has the pods of the side that the value is of. It has no value where there are
-// no two versions among the pods that serve, or where a pod's is not known.
+// no two versions among the pods that are compared, or where a pod's is not known.
 func (p versionPick) reading(r incident.Reading, ev incident.Evidence) incident.Reading {
 	of := ev.Readings[p.of]
 	r.Error = of.Error
@@ -57,8 +57,8 @@ func (p versionPick) reading(r incident.Reading, ev incident.Evidence) incident.
 		at := slices.IndexFunc(ev.Versions, func(v incident.ServedVersion) bool {
 			return slices.Contains(v.Pods, pod.Pod)
 		})
-		if at < 0 { // it has gone within the window: the versions are those of all pods that serve
-			continue
+		if at < 0 {
+			return r
 		}
 		v := ev.Versions[at].Version
 		sides[v] = append(sides[v], pod)

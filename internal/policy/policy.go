@@ -101,7 +101,8 @@ func Check(in Input, s Settings) []incident.Guardrail {
 	switch in.Op {
 	case incident.OpApply:
 		return []incident.Guardrail{
-			mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), load(in), availability(in), stillNeeded(in), side(in),
+			mode(in), pause(in), lock(in), coolDown(in, s), budget(in, s), load(in), availability(in),
+			stillNeeded(in), side(in),
 		}
 	case incident.OpUndo:
 		return []incident.Guardrail{undoMode(in), pause(in), lock(in)}

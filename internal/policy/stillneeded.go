@@ -14,8 +14,8 @@ type sign struct {
 	limit  float64
 }
 
-// Limits of pools without a target, and those that hold for each pool. They are the ones of the built-in playbooks, where
-// their sources are.
+// Limits of pools without a target, and those that hold for each pool. They are the ones of the built-in playbooks,
+// where their sources are.
 const (
 	usualTTFT = 2.5
 	usualTPOT = 0.1
@@ -70,36 +70,61 @@ func side(in Input) incident.Guardrail {
 	case !ok || !knob.Adds:
 		return pass(name, "the step adds no pods")
 	case !in.Roles.Split():
-		return pass(name, "prefill and decode run in the same pods")
+		for _, source := range []string{incident.SignalLabeledPrefill, incident.SignalPrefillPods} {
+			if r := in.Readings[source]; r.Error != "" {
+				return refuse(name, "it isn't known whether prefill and decode run in the same pods (%s)", r.Text())
+			}
+		}
+		return pass(name, "prefill and decode run in the same pods, as far as is known")
 	}
 	role, why := roleOfWorkload(in)
-	if why != "" {
+	w, kv := in.Readings[incident.SignalWaiting], in.Readings[incident.SignalKVUsage]
+	switch {
+	case why != "":
 		return refuse(name, "%s", why)
-	}
-	w := in.Readings[incident.SignalWaiting]
-	if !w.HasValue() || len(w.Pods) == 0 {
+	case !in.Roles.Whole():
+		return refuse(name, "it adds %s pods, and the role of some pods that serve isn't known", role)
+	case !w.HasValue() || len(w.Pods) == 0:
 		return refuse(name, "it adds %s pods, and it isn't known on which side requests wait (%s)", role, w.Text())
+	case !kv.HasValue() || len(kv.Pods) == 0:
+		return refuse(name, "it adds %s pods, and it isn't known how full their KV caches are (%s)", role, kv.Text())
 	}
-	own, other := 0.0, 0.0
-	for _, p := range w.Pods {
-		if in.Roles.Of(p.Pod) == role {
-			own += p.Value
-		} else {
-			other += p.Value
-		}
+	opposite := incident.RolePrefill
+	if role == incident.RolePrefill {
+		opposite = incident.RoleDecode
 	}
-	full := in.Readings[incident.SignalKVUsage].Pods
-	room := !slices.ContainsFunc(full, func(p incident.PodValue) bool {
-		return in.Roles.Of(p.Pod) == role && p.Value > nearlyFull
-	})
-	if other > hardlyAny && own <= hardlyAny && room && len(full) > 0 {
-		return refuse(name, "it adds %s pods, which have room, and the requests wait on the other side", role)
+	own, other := in.waiting(w, role), in.waiting(w, opposite)
+	switch {
+	case role == incident.RolePrefill && in.nearlyFull(kv, incident.RoleDecode):
+		return refuse(name, "it adds prefill pods, and what waits there waits for decode pods, whose KV caches are full")
+	case other > hardlyAny && own <= littleBeside*other && !in.nearlyFull(kv, role):
+		return refuse(name, "it adds %s pods, which have room, and requests wait on the %s side", role, opposite)
 	}
-	return pass(name, "it adds %s pods, the side that needs them", role)
+	return pass(name, "it adds %s pods; %g requests wait there and %g on the %s side", role, own, other, opposite)
 }
 
-// nearlyFull is when a decode pod leaves the blocks of read prompts on the prefill pods; see the playbook role-starved.
-const nearlyFull = 0.8
+func (in Input) waiting(w incident.Reading, role incident.Role) float64 {
+	sum := 0.0
+	for _, p := range w.Pods {
+		if in.Roles.Of(p.Pod) == role {
+			sum += p.Value
+		}
+	}
+	return sum
+}
+
+func (in Input) nearlyFull(kv incident.Reading, role incident.Role) bool {
+	return slices.ContainsFunc(kv.Pods, func(p incident.PodValue) bool {
+		return in.Roles.Of(p.Pod) == role && p.Value > nearlyFull
+	})
+}
+
+// When a decode pod leaves the blocks of read prompts on the prefill pods, and how little waits on a side that has room
+// by what waits on the other; see the playbook role-starved.
+const (
+	nearlyFull   = 0.8
+	littleBeside = 0.2
+)
 
 // roleOfWorkload is what the pods of the step's workload do, or why it isn't known.
 func roleOfWorkload(in Input) (role incident.Role, why string) {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,7 +67,8 @@ func TestAStepNeedsItsTroubleInTheNewestSamples(t *testing.T) {
 			seen: map[string]incident.Reading{"tpot_p95_lately": {Value: new(0.2)}},
 		},
 		{
-			name: "slow first tokens are none for a smaller budget", kind: incident.StepMaxNumBatchedTokens, way: lower, want: no,
+			name: "slow first tokens are none for a smaller budget",
+			kind: incident.StepMaxNumBatchedTokens, way: lower, want: no,
 			seen: map[string]incident.Reading{"ttft_p95_lately": {Value: new(9.0)}},
 		},
 		{
@@ -93,9 +96,7 @@ func TestAStepNeedsItsTroubleInTheNewestSamples(t *testing.T) {
 			in.Readings = map[string]incident.Reading{
 				"running": {Value: new(40.0)}, "waiting": {Value: new(0.0)}, "load_now": {Value: new(1.0)},
 			}
-			for name, r := range over {
-				in.Readings[name] = r
-			}
+			maps.Copy(in.Readings, over)
 			for name, r := range tc.seen {
 				r.Unit = over[name].Unit
 				in.Readings[name] = r
@@ -128,13 +129,16 @@ func TestReplicasAreAddedToTheSideOnWhichRequestsWait(t *testing.T) {
 		name, want string
 		workload   []string
 		roles      map[string]float64
+		unasked    bool
 		waiting    incident.Reading
 		kv         incident.Reading
 	}{
 		{name: "no roles", workload: []string{"p", "d"}, waiting: queue(30, 0), kv: cache(.2, .2)},
 		{
-			name: "prompts wait and decode pods have room", workload: []string{"d"}, roles: map[string]float64{"p": 1, "d": 0},
-			waiting: queue(30, 0), kv: cache(.3, .4), want: "it adds decode pods, which have room",
+			name:     "prompts wait and decode pods have room",
+			workload: []string{"d"}, roles: map[string]float64{"p": 1, "d": 0},
+			waiting: queue(30, 0), kv: cache(.3, .4),
+			want: "it adds decode pods, which have room, and requests wait on the prefill side",
 		},
 		{
 			name: "prompts wait for prefill pods", workload: []string{"p"}, roles: map[string]float64{"p": 1, "d": 0},
@@ -146,7 +150,27 @@ func TestReplicasAreAddedToTheSideOnWhichRequestsWait(t *testing.T) {
 		},
 		{
 			name: "decode pods have the queue", workload: []string{"p"}, roles: map[string]float64{"p": 1, "d": 0},
-			waiting: queue(0, 30), kv: cache(.3, .9), want: "it adds prefill pods, which have room",
+			waiting: queue(0, 30), kv: cache(.3, .7), want: "it adds prefill pods, which have room",
+		},
+		{
+			name: "a few wait on the own side, too", workload: []string{"p"}, roles: map[string]float64{"p": 1, "d": 0},
+			waiting: queue(2, 500), kv: cache(.3, .7), want: "it adds prefill pods, which have room",
+		},
+		{
+			name: "prompts wait for full decode pods", workload: []string{"p"}, roles: map[string]float64{"p": 1, "d": 0},
+			waiting: queue(30, 0), kv: cache(.9, .97), want: "what waits there waits for decode pods",
+		},
+		{
+			name: "caches that aren't told by pod", workload: []string{"p"}, roles: map[string]float64{"p": 1, "d": 0},
+			waiting: queue(30, 0), kv: incident.Reading{}, want: "how full their KV caches are",
+		},
+		{
+			name: "a pod of no known role serves", workload: []string{"p"}, roles: map[string]float64{"p": 1, "d": 0, "x": -1},
+			waiting: queue(30, 0), kv: cache(.3, .4), want: "the role of some pods that serve isn't known",
+		},
+		{
+			name: "the roles could not be asked", workload: []string{"p"}, unasked: true,
+			waiting: queue(30, 0), kv: cache(.3, .4), want: "isn't known whether prefill and decode run in the same pods",
 		},
 		{
 			name: "a workload of no known role", workload: []string{"x"}, roles: map[string]float64{"p": 1, "d": 0},
@@ -169,9 +193,7 @@ func TestReplicasAreAddedToTheSideOnWhichRequestsWait(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			in := sound()
-			if tc.roles != nil {
-				disaggregated(&in, tc.roles)
-			}
+			in.Roles = serving(tc.roles)
 			in.Cluster.Pods = nil
 			for _, name := range tc.workload {
 				in.Cluster.Pods = append(in.Cluster.Pods, incident.Pod{Name: name, Ready: true})
@@ -181,10 +203,25 @@ func TestReplicasAreAddedToTheSideOnWhichRequestsWait(t *testing.T) {
 				"running": {Value: new(40.0)}, "load_now": {Value: new(1.0)}, "waiting": tc.waiting, "kv_usage": tc.kv,
 				"waiting_lately": {Value: new(30.0)},
 			}
+			if tc.unasked {
+				in.Readings["prefill_pods"] = incident.Reading{Error: "timeout"}
+			}
 			got := refusal(Check(in, Defaults()))
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("refused for %q, want %q", got, tc.want)
 			}
 		})
 	}
+}
+
+// serving are the roles of pods that serve: 1 for prefill, 0 for decode, -1 for one that isn't known.
+func serving(pods map[string]float64) incident.Roles {
+	var told, running incident.Reading
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		running.Pods = append(running.Pods, incident.PodValue{Pod: name, Value: 8})
+		if pods[name] >= 0 {
+			told.Pods = append(told.Pods, incident.PodValue{Pod: name, Value: pods[name]})
+		}
+	}
+	return incident.Evidence{Readings: map[string]incident.Reading{"prefill_pods": told, "running": running}}.Roles()
 }
