@@ -70,19 +70,17 @@ func TestTheReadmesAccuracyIsWhatWasMeasured(t *testing.T) {
 		fmt.Sprintf("Of the %d incidents that were held out, so that nothing was tuned to them, %d are right.", held,
 			held-wrong),
 	}
-	blind := regexp.MustCompile(`(?m)^\| blind/\w+ \| (\d+) of 60 right \((.+?)%\), .*?, (\d+) harmful \| (\d+) of `).
-		FindAllStringSubmatch(whole, -1)
-	if len(blind) != 2 {
-		t.Fatalf("%d blind corpora have a line in the table of test/diagnosis, want 2", len(blind))
+	blind := regexp.MustCompile(`(?m)^\| blind/(\w+) \| (\d+) of 60 right \((.+?)%\), .*?, (\d+) harmful `+
+		`\| (\d+) of 60 right \((.+?)%\)`).FindAllStringSubmatch(whole, -1)
+	if len(blind) == 0 {
+		t.Fatal("no blind corpus has a line in the table of test/diagnosis")
 	}
 	for _, b := range blind {
-		wants = append(wants, fmt.Sprintf("%s of 60 were right (%s%%), %s with advice", b[1], b[2], b[3]))
-		if b[4] != b[1] {
-			wants = append(wants, fmt.Sprintf("After the rules were corrected, %s are right.", b[4]))
-		}
+		wants = append(wants, fmt.Sprintf("| %s | %s (%s%%) | %s | %s (%s%%) |", b[1], b[2], b[3], b[4], b[5], b[6]))
 	}
+	said := strings.ReplaceAll(strings.Join(strings.Fields(section), " "), "**", "")
 	for _, want := range wants {
-		if !strings.Contains(strings.Join(strings.Fields(section), " "), want) {
+		if !strings.Contains(said, strings.ReplaceAll(want, "**", "")) {
 			t.Errorf("the README does not say %q", want)
 		}
 	}

@@ -90,6 +90,7 @@ func perMetric() []string {
 		"kv_usage_max",
 		"kv_load_mean", "kv_tier_delay", "lmcache_retrieve_mean", "lora_slots",
 		"nixl_expired_rate", "nixl_failed_rate", "nixl_xfer_mean", "nixl_xfer_p90", "preemption_rate", "prefill_p95",
+		"decode_mean",
 		"prefix_hit_rate",
 		"prompt_len_p95", "prompt_tokens_rate", "queue_time_p95", "rejected_rate", "rss_growth", "running",
 		"spec_acceptance", "tokens_per_request", "tpot_mean_worst_pod", "tpot_p95", "ttft_p95", "ttft_rest",
