@@ -84,6 +84,7 @@ func TestHarmIsWhatSomebodyIsAskedFor(t *testing.T) {
 		return slices.IndexFunc(p.advice, func(a advice) bool { return a.Diagnosis == diagnosis })
 	}
 	takeOut := slices.IndexFunc(p.advice, func(a advice) bool { return slices.Contains(a.Does, "take-pod-out") })
+	plan := slices.IndexFunc(p.advice, func(a advice) bool { return slices.Contains(a.Plans, "raise-max-num-seqs") })
 	for name, c := range map[string]struct {
 		step    incident.Step
 		harmful Harmful
@@ -98,11 +99,11 @@ func TestHarmIsWhatSomebodyIsAskedFor(t *testing.T) {
 		"a new argument restarts the pods": {smaller, Harmful{Do: "restart-all-pods"}, true},
 		"an advice":                        {advised(takeOut), Harmful{Do: "take-pod-out"}, true},
 		"another advice of that diagnosis": {advised(of("one-bad-replica")), Harmful{Do: "take-pod-out"}, false},
-		"a plan for later":                 {advised(of("batch-capped")), Harmful{Do: "raise-max-num-seqs"}, false},
+		"a plan for later":                 {advised(plan), Harmful{Do: "raise-max-num-seqs"}, false},
 		"a plan that would be wrong, later": {
-			advised(of("batch-capped")), Harmful{Do: "raise-max-num-seqs", Planned: true}, true,
+			advised(plan), Harmful{Do: "raise-max-num-seqs", Planned: true}, true,
 		},
-		"something else": {advised(of("batch-capped")), Harmful{Do: "take-pod-out", Planned: true}, false},
+		"something else": {advised(plan), Harmful{Do: "take-pod-out", Planned: true}, false},
 	} {
 		c.harmful.Why = "because"
 		inc := Incident{Harmful: []Harmful{c.harmful}}
