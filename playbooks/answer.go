@@ -305,6 +305,17 @@ func (a answer) open(s shape) []shape {
 	return out
 }
 
+// lacks lists the signals without data that the rule asks for with absent().
+func (a answer) lacks() []string {
+	var out []string
+	for _, c := range a.rule.conditions {
+		if c.kind == shapeAbsent && a.truthOf(c.id) == incident.True && !slices.Contains(out, c.left.signal) {
+			out = append(out, c.left.signal)
+		}
+	}
+	return out
+}
+
 // missing lists the signals without a value that leave the rule undecided.
 func (a answer) missing() []string {
 	var out []string

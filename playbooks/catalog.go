@@ -133,6 +133,7 @@ type diagnosis struct {
 	rank     int
 	summary  string
 	when     *rule
+	inDoubt  *rule // when it may be the cause, and nobody can tell; may be nil
 	explains []string
 	always   bool
 	own      bool // only for alerts that its playbook answers

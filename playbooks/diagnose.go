@@ -210,11 +210,16 @@ func (s selection) unmatched() []string {
 func (c *Catalog) undiagnosed(verdicts []verdict, f facts) []string {
 	var open, names []string
 	for _, v := range verdicts {
+		missing := v.answer.missing()
 		if v.answer.truth != incident.Undecided {
-			continue
+			doubt, ok := v.inDoubt(f)
+			if !ok {
+				continue
+			}
+			missing = doubt.lacks()
 		}
 		open = append(open, incident.CauseWords(v.diagnosis.name))
-		for _, name := range v.answer.missing() {
+		for _, name := range missing {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}

@@ -150,12 +150,15 @@ type diagnosisDoc struct {
 	OwnAlerts bool `yaml:"own_alerts"`
 	// With own_alerts: evaluated for every alert, too, where the pool sets this target itself: ttft, tpot, queue_time or
 	// e2e.
-	OwnTarget string     `yaml:"own_target"`
-	When      string     `yaml:"when"`
-	Explains  []string   `yaml:"explains"`
-	Never     []neverDoc `yaml:"never"`
-	NoAction  string     `yaml:"no_action"`
-	Steps     []stepDoc  `yaml:"steps"`
+	OwnTarget string `yaml:"own_target"`
+	When      string `yaml:"when"`
+	// True when it may be the cause, and what this asks for with absent() and would decide has no data. The message then
+	// names it as a doubt. Its steps are not proposed.
+	InDoubt  string     `yaml:"in_doubt"`
+	Explains []string   `yaml:"explains"`
+	Never    []neverDoc `yaml:"never"`
+	NoAction string     `yaml:"no_action"`
+	Steps    []stepDoc  `yaml:"steps"`
 }
 
 type stepDoc struct {

@@ -43,7 +43,11 @@ func (c *Catalog) rivals(verdicts []verdict, chosen *verdict, sel selection, f f
 		case h.besides(d, chosen.diagnosis) && d.acts() && h.related(d) && (chosen.diagnosis.turns() || !d.turns()):
 			r.kind = incident.DoubtBoth
 		default:
-			continue
+			open, ok := v.inDoubt(f)
+			if !ok || !wouldWin(verdicts, i, sel) {
+				continue
+			}
+			r.kind, r.answer, r.signals = incident.DoubtMissing, open, open.lacks()
 		}
 		out = append(out, r)
 	}
@@ -68,6 +72,15 @@ func (c *Catalog) byAHair(verdicts []verdict, chosen *verdict, sel selection, f 
 		}
 	}
 	return out
+}
+
+// inDoubt says that a diagnosis whose rule is false may be the cause all the same, and nobody can tell.
+func (v verdict) inDoubt(f facts) (answer, bool) {
+	if v.answer.truth != incident.False || v.diagnosis.inDoubt == nil {
+		return answer{}, false
+	}
+	a := v.diagnosis.inDoubt.ask(f)
+	return a, a.truth == incident.True
 }
 
 // wouldWin says that an open diagnosis would be the answer if its rule were true.

@@ -3,6 +3,7 @@ package playbooks_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,12 @@ func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
 	maps.Copy(full, map[string]float64{
 		"kv_usage": 0.98, "kv_usage_held": 0.98, "kv_usage_max": 0.99, "kv_usage_peak": 0.99, "kv_second_pod": 0.98,
 	})
+	roomy := func(values map[string]float64) map[string]float64 {
+		out := maps.Clone(queue)
+		maps.Copy(out, map[string]float64{"kv_usage": 0.3, "kv_usage_max": 0.3, "prefill_p95": 0.2})
+		maps.Copy(out, values)
+		return out
+	}
 	stutter := func(values map[string]float64) map[string]float64 {
 		out := map[string]float64{"tpot_p95": 0.3, "tpot_p50": 0.03}
 		maps.Copy(out, values)
@@ -66,7 +73,50 @@ func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
 			"queueing",
 			[]string{"both prefill-interference tpot_p95"},
 		},
-		{"tokens that stutter", stutter(nil), "", []string{"vLLMHighTPOT"}, "prefill-interference", nil},
+		{
+			"tokens that stutter on GPUs as fast as usual", stutter(map[string]float64{
+				"tpot_mean_usual": 0.03, "tpot_mean_fastest": 0.03, "tpot_mean_lately": 0.03,
+			}), "",
+			[]string{"vLLMHighTPOT"},
+			"prefill-interference", nil,
+		},
+		{
+			"tokens that stutter, and nobody knows how fast the GPUs were", stutter(nil), "", []string{"vLLMHighTPOT"},
+			"prefill-interference",
+			[]string{"missing slower-at-equal-load tpot_mean_usual"},
+		},
+		{
+			"tokens that stutter at a load that has grown, which explains them",
+			stutter(map[string]float64{"request_rate": 2, "request_rate_usual": 1}), "",
+			[]string{"vLLMHighTPOT"},
+			"prefill-interference", nil,
+		},
+		{
+			"slow prompts, few of which hit the cache, in a pool without a past",
+			map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1}, "prefix_hit_rate_usual",
+			[]string{"vLLMHighTTFT"},
+			"long-prefill",
+			[]string{"missing prefix-cache-miss prefix_hit_rate_usual"},
+		},
+		{
+			"slow prompts, most of which hit the cache", map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.8},
+			"prefix_hit_rate_usual",
+			[]string{"vLLMHighTTFT"},
+			"long-prefill", nil,
+		},
+		{
+			"a queue with room for more, in a version that doesn't say what it waits for",
+			roomy(map[string]float64{"running_per_engine": 10, "running_peak_usual": 20}), "deferred_share",
+			[]string{"vLLMQueueBacklog"},
+			"queueing",
+			[]string{"missing deferred-waits deferred_share"},
+		},
+		{
+			"a queue with as many running as before",
+			roomy(map[string]float64{"running_per_engine": 20, "running_peak_usual": 20}), "deferred_share",
+			[]string{"vLLMQueueBacklog"},
+			"queueing", nil,
+		},
 		{
 			"tokens that stutter on GPUs that are nearly slower than usual",
 			stutter(map[string]float64{
@@ -136,6 +186,33 @@ func TestNoStepIsProposedThatHurtsWhatItMayBeInstead(t *testing.T) {
 		if got.Diagnosis.Name != "prefill-interference" || proposed != tt.want {
 			t.Errorf("%s: %s, proposed: %t, want %t; skipped: %q", tt.name, got.Diagnosis.Name, proposed, tt.want,
 				got.Diagnosis.Skipped)
+		}
+	}
+}
+
+// Where nothing is diagnosed, what nobody can tell is said with what is missing.
+func TestWithoutADiagnosisItIsSaidWhatItCouldBe(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for _, tt := range []struct {
+		name    string
+		waiting float64
+		want    bool
+	}{
+		{"first tokens are late without a queue, in a version without prefill times", 0, true},
+		{"some requests wait", 3, false},
+	} {
+		ev := readings(with(map[string]float64{
+			"ttft_p95": 4, "ttft_p95_lately": 4, "waiting_per_engine": tt.waiting, "waiting_per_engine_mean": tt.waiting,
+		}))
+		for _, name := range []string{"prefill_p95", "queue_time_p95"} {
+			ev.Readings[name] = incident.Reading{Signal: name, At: at()}
+		}
+		got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMHighTTFT"), Pool: chat(), Evidence: ev})
+		said := strings.Contains(got.Note, labelOf(t, c, "ttft_rest")) &&
+			strings.Contains(got.Note, incident.CauseWords("frontend-bound"))
+		if got.Diagnosis != nil || said != tt.want {
+			t.Errorf("%s: %v, %q", tt.name, got.Diagnosis, got.Note)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func (s selection) signals() map[string]bool {
 	recovery := slices.Clone(s.answering)
 	for _, d := range s.diagnoses {
 		add(d.when)
+		add(d.inDoubt)
 		for _, st := range d.steps {
 			add(st.condition)
 			if knob, ok := st.request.Kind.Knob(); ok {

@@ -95,6 +95,7 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 		name: doc.Name, owner: owner, rank: doc.Rank, summary: doc.Summary, noAction: doc.NoAction, always: doc.Always,
 		own: doc.OwnAlerts, ownTarget: doc.OwnTarget, at: at,
 		when:     l.rule(at.Key("when"), doc.When),
+		inDoubt:  l.rule(at.Key("in_doubt"), doc.InDoubt),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
 	}
@@ -118,6 +119,9 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 	}
 	if d.when != nil {
 		l.sameRule(at.Key("when"), d)
+	}
+	if d.inDoubt != nil && !slices.ContainsFunc(d.inDoubt.conditions, func(s shape) bool { return s.kind == shapeAbsent }) {
+		l.add(at.Key("in_doubt").Problem("in_doubt: what has no data and would decide? Ask for it with absent()"))
 	}
 	if doc.Name == "" {
 		return

@@ -191,7 +191,7 @@ func (l *loader) query(at strictyaml.Value, field, text string, labels []string)
 		return ""
 	}
 	at = at.Key(field)
-	query := strings.NewReplacer(windowToken, l.window, recentToken, l.recent).Replace(text)
+	query := l.withRanges(text)
 	expr, err := promql.Parse(query, parser.Options{})
 	var many parser.ParseErrors
 	switch {
@@ -231,10 +231,15 @@ func (l *loader) unwind(text string, offset int) int {
 	return utf8.RuneCountInString(text[:written])
 }
 
+// withRanges puts the window and its newest part into a query.
+func (l *loader) withRanges(text string) string {
+	return strings.NewReplacer(windowToken, l.window, recentToken, l.recent).Replace(text)
+}
+
 // pods reads the breakdown of a signal: by pod, or by the data-parallel ranks of each pod.
 func (l *loader) pods(at strictyaml.Value, text string) string {
 	by := []string{"pod"}
-	expr, err := promql.Parse(strings.ReplaceAll(text, windowToken, l.window), parser.Options{})
+	expr, err := promql.Parse(l.withRanges(text), parser.Options{})
 	if ranks := append(by, "engine"); err == nil && groupedBy(expr, ranks) {
 		by = ranks
 	}

@@ -36,6 +36,7 @@ func features() []string {
 		"prefill_mean_usual", "prefill_mean_fastest", "ttft_rest_usual", "tpot_p99_usual", "pods_serving", "ttft_new_pods",
 		"ttft_old_pods", "targets_down", "engine_restarts_repeated", "engines_capped", "first_tokens", "prefill_per_token",
 		"waiting_pod_lately", "ttft_pod_lately", "tpot_mean_pod_lately",
+		"waiting_rank_lately", "ttft_rank_lately", "tpot_mean_rank_lately",
 	}
 }
 

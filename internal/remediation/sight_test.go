@@ -22,7 +22,9 @@ type finding struct {
 	cluster   incident.Cluster
 	note      string
 	sampled   time.Time
-	spent     bool // the load has gone
+	spent     bool   // the load has gone
+	calm      bool   // the newest samples show no trouble
+	unsplit   string // why it is not known whether the pods have roles
 }
 
 func sick(ttft float64, steps ...incident.StepRequest) finding {
@@ -44,6 +46,12 @@ func (f finding) readings() map[string]incident.Reading {
 		}
 		if f.spent {
 			load = map[string]float64{incident.SignalRunning: 4, incident.SignalWaiting: 0, incident.SignalLoadNow: .1}
+		}
+		if f.calm {
+			load[incident.SignalWaitingLately] = 0
+		}
+		if f.unsplit != "" {
+			out[incident.SignalPrefillPods] = incident.Reading{Signal: incident.SignalPrefillPods, Error: f.unsplit}
 		}
 		for name, v := range load {
 			out[name] = incident.Reading{Signal: name, Value: &v, Unit: incident.NamedSignals()[name]}
