@@ -106,6 +106,19 @@ func TestTheSameFileGivesTheSameSeries(t *testing.T) {
 	}
 }
 
+// The table of engines is in one spelling, and has the alerts of the incident's own.
+func TestTheTableHasTheAlertsThatFire(t *testing.T) {
+	t.Parallel()
+	inc := named(t, "surge-with-the-shipped-rules")
+	for dialect, fires := range map[string]bool{native: true, ray: false} {
+		inc.Dialect = dialect
+		table, err := Engines(t.Context(), inc)
+		if err != nil || strings.Contains(table, "vLLMHighTTFT") != fires {
+			t.Errorf("%s: %v\n%s", dialect, err, table)
+		}
+	}
+}
+
 // TestAnswersFollowWhatHappens: without its timeline an incident must not get its answer, else a play shows nothing.
 func TestAnswersFollowWhatHappens(t *testing.T) {
 	t.Parallel()

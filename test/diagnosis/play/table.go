@@ -46,6 +46,7 @@ func columns() []column {
 // Engines plays an incident without the bot and says what its engines did in the five minutes before the timeline and
 // in the five before the question, and which alerts fire then: for whoever writes incidents.
 func Engines(ctx context.Context, inc Incident) (string, error) {
+	inc.NoRules = inc.rules() == ""
 	inc.Dialect = native // the table reads one spelling
 	s, err := newStage(&inc)
 	if err != nil {
