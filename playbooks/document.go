@@ -104,6 +104,8 @@ type outliersDoc struct {
 	Above *float64 `yaml:"above"`
 	// The field of the pool's SLO that an outlier exceeds as well: ttft, tpot, queue_time or e2e.
 	Target string `yaml:"target"`
+	// How much of the target, or of above, an outlier exceeds: 0.5 for half of it, 2 for twice. Default 1.
+	Share *float64 `yaml:"share"`
 }
 
 // versionsDoc takes one value out of another signal's values per pod, where the pool has several versions of vLLM and

@@ -74,13 +74,19 @@ func (c *Catalog) byAHair(verdicts []verdict, chosen *verdict, sel selection, f 
 	return out
 }
 
-// inDoubt says that a diagnosis whose rule is false may be the cause all the same, and nobody can tell.
+// inDoubt says that a diagnosis whose rule is false may be the cause all the same: what speaks for it holds, and with a
+// value for what has no data its rule could be true.
 func (v verdict) inDoubt(f facts) (answer, bool) {
-	if v.answer.truth != incident.False || v.diagnosis.inDoubt == nil {
+	d := v.diagnosis
+	if v.answer.truth != incident.False || d.inDoubt == nil {
 		return answer{}, false
 	}
-	a := v.diagnosis.inDoubt.ask(f)
-	return a, a.truth == incident.True
+	a := d.inDoubt.ask(f)
+	lacks := a.lacks()
+	if a.truth != incident.True || len(lacks) == 0 {
+		return a, false
+	}
+	return a, d.when.ask(f.without(lacks)).truth == incident.Undecided
 }
 
 // wouldWin says that an open diagnosis would be the answer if its rule were true.

@@ -92,6 +92,27 @@ func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
 			"prefill-interference", nil,
 		},
 		{
+			"tokens that stutter where longer responses explain them",
+			stutter(map[string]float64{"tokens_per_request": 2000, "tokens_per_request_usual": 1000}), "",
+			[]string{"vLLMHighTPOT"},
+			"prefill-interference", nil,
+		},
+		{
+			"tokens that stutter in a pool whose drafts are rejected more often",
+			stutter(map[string]float64{"spec_acceptance": 0.6, "spec_acceptance_usual": 0.7}), "",
+			[]string{"vLLMHighTPOT"},
+			"prefill-interference", nil,
+		},
+		{
+			"slow prompts that most of a late front end explains",
+			map[string]float64{
+				"ttft_p95": 4, "ttft_p95_lately": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1, "ttft_mean": 3, "ttft_rest": 2.8,
+				"e2e_rest": 2.8,
+			}, "prefix_hit_rate_usual",
+			[]string{"vLLMHighTTFT"},
+			"frontend-bound", nil,
+		},
+		{
 			"slow prompts, few of which hit the cache, in a pool without a past",
 			map[string]float64{"ttft_p95": 4, "prefill_p95": 3, "prefix_hit_rate": 0.1}, "prefix_hit_rate_usual",
 			[]string{"vLLMHighTTFT"},
@@ -109,7 +130,21 @@ func TestDoubtsAreSaidWithWhatDecides(t *testing.T) {
 			roomy(map[string]float64{"running_per_engine": 10, "running_peak_usual": 20}), "deferred_share",
 			[]string{"vLLMQueueBacklog"},
 			"queueing",
-			[]string{"missing deferred-waits deferred_share"},
+			[]string{"missing deferred-waits waiting_deferred deferred_share"},
+		},
+		{
+			"a queue that nothing defers, in a version that says what it waits for",
+			roomy(map[string]float64{"running_per_engine": 10, "running_peak_usual": 20, "waiting_deferred": 0}),
+			"deferred_share",
+			[]string{"vLLMQueueBacklog"},
+			"queueing", nil,
+		},
+		{
+			"a queue before a cache that is more than half full",
+			roomy(map[string]float64{"running_per_engine": 10, "running_peak_usual": 20, "kv_usage_max": 0.6}),
+			"deferred_share",
+			[]string{"vLLMQueueBacklog"},
+			"queueing", nil,
 		},
 		{
 			"a queue with as many running as before",

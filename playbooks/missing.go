@@ -17,10 +17,7 @@ func (c *Catalog) markUnexamined(
 	if len(missing) == 0 {
 		return others
 	}
-	open := maps.Clone(f)
-	for name := range missing {
-		open[name] = quantity{kind: readingType(), unit: f[name].unit, why: "not checked"}
-	}
+	open := f.without(slices.Collect(maps.Keys(missing)))
 	for _, v := range verdicts {
 		i := slices.IndexFunc(others, func(o incident.Other) bool { return o.Name == v.diagnosis.name })
 		if i < 0 || v.answer.truth != incident.False {
@@ -79,6 +76,15 @@ func (c *Catalog) unexaminedSignals(ev incident.Evidence) map[string]string {
 	if len(crashes(ev, outOfGPU)) == 0 && len(crashes(ev, silent)) > 0 {
 		part("recent_gpu_ooms", incident.PartCrashLog)
 		part("youngest_gpu_oom_age", incident.PartCrashLog)
+	}
+	return out
+}
+
+// without are the facts where nobody knows whether these signals have a value.
+func (f facts) without(names []string) facts {
+	out := maps.Clone(f)
+	for _, name := range names {
+		out[name] = quantity{kind: readingType(), unit: f[name].unit, why: "not checked"}
 	}
 	return out
 }

@@ -23,6 +23,7 @@ type apart struct {
 	times  float64 // of the median
 	above  float64 // of which no pod at or below it is an outlier, for a pool without that target
 	target string
+	share  float64 // of the target or of above
 }
 
 // outliers reads a signal that is worked out from pods. "above" and "target" keep a pod that is well from being an
@@ -33,7 +34,10 @@ func (l *loader) outliers(at strictyaml.Value, s signalDoc) {
 	for i, doc := range s.Outliers {
 		at := at.Item(i)
 		l.need(at, "of", doc.Of)
-		a := apart{of: doc.Of, times: l.edge(at, "times", doc.Times), above: l.edge(at, "above", doc.Above)}
+		a := apart{of: doc.Of, times: l.edge(at, "times", doc.Times), above: l.edge(at, "above", doc.Above), share: 1}
+		if doc.Share != nil {
+			a.share = l.edge(at, "share", doc.Share)
+		}
 		if a.times < 1 {
 			l.add(at.Key("times").Problem("times: a pod below the median of its peers is no outlier; write 1 or more"))
 		}
@@ -168,7 +172,7 @@ func (a apart) outliers(pods []incident.PodValue, roles incident.Roles, slo inci
 	for _, values := range groups {
 		slices.Sort(values)
 	}
-	least := cmp.Or(targetOf(slo, a.target), a.above)
+	least := a.share * cmp.Or(targetOf(slo, a.target), a.above)
 	return slices.DeleteFunc(slices.Clone(pods), func(v incident.PodValue) bool {
 		values := groups[peerGroup(roles, v)]
 		return v.Value <= least || v.Value <= a.times*values[(len(values)-1)/2]
