@@ -37,6 +37,9 @@ func (l *loader) outliers(at strictyaml.Value, s signalDoc) {
 		a := apart{of: doc.Of, times: l.edge(at, "times", doc.Times), above: l.edge(at, "above", doc.Above), share: 1}
 		if doc.Share != nil {
 			a.share = l.edge(at, "share", doc.Share)
+			if doc.Target == "" && doc.Above == nil {
+				l.add(at.Key("share").Problem("share: there is neither a target nor above that it is a share of"))
+			}
 		}
 		if a.times < 1 {
 			l.add(at.Key("times").Problem("times: a pod below the median of its peers is no outlier; write 1 or more"))

@@ -120,7 +120,8 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 	if d.when != nil {
 		l.sameRule(at.Key("when"), d)
 	}
-	if d.inDoubt != nil && !slices.ContainsFunc(d.inDoubt.conditions, func(s shape) bool { return s.kind == shapeAbsent }) {
+	absents := func(s shape) bool { return s.kind == shapeAbsent }
+	if d.inDoubt != nil && !slices.ContainsFunc(d.inDoubt.conditions, absents) {
 		l.add(at.Key("in_doubt").Problem("in_doubt: what has no data and would decide? Ask for it with absent()"))
 	}
 	if doc.Name == "" {

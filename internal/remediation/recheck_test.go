@@ -123,13 +123,15 @@ func TestTheCheckBeforeTheWriteRefuses(t *testing.T) {
 			b.sight.see(f)
 			b.live.expect("recheck")
 		}},
-		{"the roles of the pods can't be read any more", "it isn't known whether prefill and decode run in the same pods",
+		{
+			"the roles of the pods can't be read any more", "it isn't known whether prefill and decode run in the same pods",
 			func(b *bench) {
 				f := sick(5, addReplica())
 				f.unsplit = "connection refused"
 				b.sight.see(f)
 				b.live.expect("recheck")
-			}},
+			},
+		},
 		{"mode dry-run since", "the pool is in mode dry-run now", func(b *bench) {
 			b.restart(inMode(llama(), incident.ModeDryRun))
 			b.live.expect("recheck")
