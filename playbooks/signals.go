@@ -233,7 +233,10 @@ func (l *loader) unwind(text string, offset int) int {
 
 // withRanges puts the window and its newest part into a query.
 func (l *loader) withRanges(text string) string {
-	return strings.NewReplacer(windowToken, l.window, recentToken, l.recent).Replace(text)
+	for word, stands := range l.ranges() {
+		text = strings.ReplaceAll(text, word, stands)
+	}
+	return text
 }
 
 // pods reads the breakdown of a signal: by pod, or by the data-parallel ranks of each pod.
