@@ -188,7 +188,7 @@ func (a *applier) replan(e Investigated) error {
 	}
 	a.inc.Revision++
 	p := Plan{
-		Revision: a.inc.Revision, Diagnosis: e.Diagnosis.Name, Steps: cloneSteps(e.Steps), CreatedAt: a.now,
+		Revision: a.inc.Revision, Diagnosis: e.Diagnosis.Name, Steps: cloned(e.Steps), CreatedAt: a.now,
 		ExpiresAt: asked,
 	}
 	for n := range p.Steps {

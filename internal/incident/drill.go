@@ -247,7 +247,7 @@ func (i Incident) DrillSummary() DrillSummary {
 	d := i.Drill
 	sum := DrillSummary{
 		Incident: i.ID, Pool: i.Pool, Scenario: d.Scenario, Result: d.Result, By: d.By, StartedAt: i.OpenedAt,
-		EndedAt: i.ClosedAt, SeenBy: clonePtr(d.SeenBy), DecidedBy: clonePtr(d.DecidedBy),
+		EndedAt: i.ClosedAt, SeenBy: cloned(d.SeenBy), DecidedBy: cloned(d.DecidedBy),
 		Decisions: slices.Clone(i.Decisions), Expected: d.Expected, Would: []WouldWrite{},
 		MessageAfter: i.after(d.PostedAt), SeenAfter: i.after(d.SeenAt), DecidedAfter: i.after(d.DecidedAt),
 	}
@@ -278,12 +278,4 @@ func (i Incident) after(at time.Time) *time.Duration {
 	}
 	d := max(0, at.Sub(i.OpenedAt))
 	return &d
-}
-
-func (d *Drill) clone() *Drill {
-	out := clonePtr(d)
-	if out != nil {
-		out.SeenBy, out.DecidedBy = clonePtr(d.SeenBy), clonePtr(d.DecidedBy)
-	}
-	return out
 }

@@ -86,7 +86,7 @@ func (a *applier) keepHistory() {
 		}
 		m := &a.inc.History[n]
 		m.State, m.AppliedAt, m.LiveAt = s.State, s.AppliedAt, s.LiveAt
-		m.UndoneAt, m.UndoneBy = s.UndoneAt, clonePtr(s.UndoneBy)
+		m.UndoneAt, m.UndoneBy = s.UndoneAt, cloned(s.UndoneBy)
 		if v := s.Verification; v != nil {
 			m.VerifiedAt, m.Verdict, m.Check = v.At, v.Verdict, v.Comparison
 		}
@@ -118,13 +118,4 @@ func (m Made) approved(s Step, all []Decision) Made {
 		break
 	}
 	return m
-}
-
-func cloneHistory(in []Made) []Made {
-	out := slices.Clone(in)
-	for n := range out {
-		out[n].By = slices.Clone(out[n].By)
-		out[n].UndoneBy = clonePtr(out[n].UndoneBy)
-	}
-	return out
 }

@@ -83,14 +83,6 @@ func (i Incident) Asking() []Step {
 // Open says whether people are being asked.
 func (r *Request) Open() bool { return r != nil && !r.At.IsZero() }
 
-func (r *Request) clone() *Request {
-	out := clonePtr(r)
-	if out != nil {
-		out.Steps, out.Mention = slices.Clone(r.Steps), slices.Clone(r.Mention)
-	}
-	return out
-}
-
 // covers says whether all of this was asked already.
 func (r Request) covers(o Request) bool {
 	for _, s := range o.Steps {
