@@ -161,7 +161,7 @@ func (g *Gate) Check(ctx context.Context, s Shown, right Right) (incident.Actor,
 	if err := g.may(ctx, user, right); err != nil {
 		return incident.Actor{}, err
 	}
-	return incident.Actor{Kind: "kubernetes", ID: user.Username}, nil
+	return incident.Actor{Kind: incident.ActorKubernetes, ID: user.Username}, nil
 }
 
 func (g *Gate) isViewer(token string) bool {
@@ -172,7 +172,7 @@ func (g *Gate) isViewer(token string) bool {
 func (g *Gate) viewerMay(right Right) (incident.Actor, error) {
 	switch {
 	case right == Read:
-		return incident.Actor{Kind: "viewer", ID: "token"}, nil
+		return incident.Actor{Kind: incident.ActorViewer, ID: "token"}, nil
 	case g.rights == nil:
 		return incident.Actor{},
 			fmt.Errorf("%w: the viewer token may only read, and without Kubernetes the bot cannot tell who is asking; stop "+

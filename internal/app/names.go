@@ -57,7 +57,7 @@ func (n *names) get(ctx context.Context, id string) string {
 
 // nameOf is what people call somebody: the name of their account in Slack, else of their user in Kubernetes.
 func (a *App) nameOf(ctx context.Context, who incident.Actor) string {
-	if who.Kind != "slack" {
+	if who.Kind != incident.ActorSlack {
 		return present.Person(who)
 	}
 	if user, ok := a.opts.Config.Access.SlackUsers[who.ID]; ok {

@@ -90,7 +90,7 @@ func (a *applier) undoReverted(s Step, r Reversal) error {
 
 // undone remembers an undo that somebody asked for, so that policy does not make the same change again.
 func (a *applier) undone(s Step) {
-	if by := a.inc.Active.By; by.Kind != "bot" { // a mitigation that the bot undoes has done its work
+	if by := a.inc.Active.By; by.Kind != ActorBot { // a mitigation that the bot undoes has done its work
 		a.remember(s, Attempt{UndoneBy: &by})
 	}
 	a.inc.HealthySince = time.Time{}

@@ -286,7 +286,7 @@ func (a *applier) concluded(e Verified, s Step) error {
 		a.mute(NotMuted, Note{})
 		a.setNote(Note{Kind: NoteRecovered, Step: s.Title})
 	case bad && e.UndoNow:
-		return a.undo(s.ID, Actor{Kind: "policy", ID: "undo"}, Note{Verdict: verdict})
+		return a.undo(s.ID, Actor{Kind: ActorPolicy, ID: "undo"}, Note{Verdict: verdict})
 	default:
 		a.inc.State = StateDeciding
 		if bad {

@@ -70,8 +70,8 @@ func (a Approvers) Enough(approvals []Actor, chosenBy *Actor) bool {
 
 // person is the same for what is known to be the same person: their Kubernetes user, where there is one.
 func (a Approvers) person(who Actor) Actor {
-	if user := a.Identities[who.ID]; who.Kind == "slack" && user != "" {
-		return Actor{Kind: "kubernetes", ID: user}
+	if user := a.Identities[who.ID]; who.Kind == ActorSlack && user != "" {
+		return Actor{Kind: ActorKubernetes, ID: user}
 	}
 	return who
 }
@@ -86,11 +86,11 @@ const (
 // anybody's second name, so such users are told apart from each other, and from nobody in Slack.
 func (a Approvers) toldBy(who Actor) []string {
 	name := a.person(who)
-	if name.Kind != "kubernetes" {
-		return []string{name.Kind}
+	if name.Kind != ActorKubernetes {
+		return []string{string(name.Kind)}
 	}
 	var out []string
-	if who.Kind == "kubernetes" {
+	if who.Kind == ActorKubernetes {
 		out = append(out, toldByKubernetes)
 	}
 	for _, user := range a.Identities {

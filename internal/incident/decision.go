@@ -2,18 +2,47 @@ package incident
 
 import "time"
 
-// Actor is who did something. Kind is "slack", "kubernetes", "policy" or "bot"; ID is the stable id there, never a
-// display name.
+// ActorKind says where an actor is known, or which part of the bot it is. It is stored and exported, so its values stay.
+type ActorKind string
+
+// The kinds.
+const (
+	// ActorSlack is a person by the id of their Slack account.
+	ActorSlack ActorKind = "slack"
+	// ActorKubernetes is a person by the name of their Kubernetes user: the command line, the pages and the API.
+	ActorKubernetes ActorKind = "kubernetes"
+	// ActorViewer holds the viewer token, which only reads.
+	ActorViewer ActorKind = "viewer"
+	// ActorPolicy is the configured policy, ActorBot the bot itself where nothing else decides.
+	ActorPolicy ActorKind = "policy"
+	ActorBot    ActorKind = "bot"
+	// ActorSchedule starts what the configuration has a schedule for.
+	ActorSchedule ActorKind = "schedule"
+)
+
+// ActorKinds are all kinds.
+func ActorKinds() []ActorKind {
+	return []ActorKind{ActorSlack, ActorKubernetes, ActorViewer, ActorPolicy, ActorBot, ActorSchedule}
+}
+
+// Actor is who did something. ID is the stable id there, never a display name.
 type Actor struct {
-	Kind string `json:"kind"`
-	ID   string `json:"id"`
+	Kind ActorKind `json:"kind"`
+	ID   string    `json:"id"`
 }
 
 // String is "slack:U0123".
-func (a Actor) String() string { return a.Kind + ":" + a.ID }
+func (a Actor) String() string { return string(a.Kind) + ":" + a.ID }
 
 // Person says whether a human did it, through whatever door.
-func (a Actor) Person() bool { return a.Kind == "slack" || a.Kind == "kubernetes" }
+func (a Actor) Person() bool {
+	switch a.Kind {
+	case ActorSlack, ActorKubernetes:
+		return true
+	case ActorViewer, ActorPolicy, ActorBot, ActorSchedule:
+	}
+	return false
+}
 
 // Decision is an approval, a denial, a request to undo or the refusal of an offered undo, with the plan that the person
 // saw.

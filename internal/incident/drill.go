@@ -29,9 +29,6 @@ type Drill struct {
 	DecidedBy *Actor    `json:"decidedBy,omitempty"`
 }
 
-// ActorSchedule is the kind of the actor that starts what the configuration has a schedule for.
-const ActorSchedule = "schedule"
-
 // DrillResult is how a drill ended.
 type DrillResult string
 

@@ -233,7 +233,7 @@ func (s Step) Counting(now Approvers) []Actor {
 		return s.Approvals
 	}
 	return slices.DeleteFunc(slices.Clone(s.Approvals), func(by Actor) bool {
-		return by.Kind == "slack" && !slices.Contains(now.Users, by.ID)
+		return by.Kind == ActorSlack && !slices.Contains(now.Users, by.ID)
 	})
 }
 

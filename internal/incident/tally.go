@@ -203,15 +203,17 @@ func decisionTally(e Entry) Tally {
 
 // wayOf is through what somebody decided.
 func wayOf(by *Actor) string {
-	switch {
-	case by == nil:
+	if by == nil {
 		return WayNone
-	case by.Kind == "kubernetes":
+	}
+	switch by.Kind {
+	case ActorKubernetes:
 		return WayAPI
-	case by.Kind == "slack":
+	case ActorSlack:
 		return WaySlack
-	case by.Kind == "policy":
+	case ActorPolicy:
 		return WayPolicy
+	case ActorBot, ActorViewer, ActorSchedule:
 	}
 	return WayBot
 }

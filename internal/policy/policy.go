@@ -164,7 +164,7 @@ func Unapproved(
 	m incident.Mode, step incident.Step, approvers incident.Approvers, chosenBy *incident.Actor, s Settings,
 ) incident.Reason {
 	counting := step.Counting(approvers)
-	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == "policy" }) {
+	if slices.ContainsFunc(counting, func(a incident.Actor) bool { return a.Kind == incident.ActorPolicy }) {
 		if why := step.Refusal(); why.Kind != "" {
 			return why
 		}

@@ -6,12 +6,13 @@ import "github.com/vllm-medic/vllm-medic/internal/incident"
 // Kubernetes, and "slack:U0123", which says where the id is from.
 func Person(a incident.Actor) string {
 	switch a.Kind {
-	case "policy":
+	case incident.ActorPolicy:
 		return "policy"
-	case "bot":
+	case incident.ActorBot:
 		return "vllm-medic"
-	case "kubernetes":
+	case incident.ActorKubernetes:
 		return a.ID
+	case incident.ActorSlack, incident.ActorViewer, incident.ActorSchedule:
 	}
 	return a.String()
 }

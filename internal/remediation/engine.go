@@ -70,7 +70,7 @@ const (
 )
 
 // bot is the actor of what the engine does by itself.
-var bot = incident.Actor{Kind: "bot", ID: "vllm-medic"}
+var bot = incident.Actor{Kind: incident.ActorBot, ID: "vllm-medic"}
 
 // New refuses a missing dependency by name and an invalid configuration, all errors at once.
 func New(cfg Config, deps Deps) (*Engine, error) {

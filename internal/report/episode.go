@@ -66,7 +66,7 @@ func read(inc incident.Incident) episode {
 		}
 		e.follow(line)
 		n := line.Said
-		if n.Kind == incident.NoteUndoing && n.By.Kind == "bot" && n.For > 0 && lifted.IsZero() {
+		if n.Kind == incident.NoteUndoing && n.By.Kind == incident.ActorBot && n.For > 0 && lifted.IsZero() {
 			lifted = line.At.Add(-n.For)
 		}
 	}
@@ -160,7 +160,7 @@ func (e *episode) decide(line incident.Entry, approved bool) {
 		e.decided = line.At
 	}
 	if line.By != nil {
-		e.verdicts = append(e.verdicts, decision{line.By.Kind, approved})
+		e.verdicts = append(e.verdicts, decision{string(line.By.Kind), approved})
 	}
 }
 

@@ -142,13 +142,14 @@ func (r Report) approvals() Section {
 }
 
 func (s Surface) text() string {
-	switch s.Name {
-	case "slack":
+	switch incident.ActorKind(s.Name) {
+	case incident.ActorSlack:
 		return "in Slack"
-	case "kubernetes":
+	case incident.ActorKubernetes:
 		return "on the command line or over the API"
-	case "policy":
+	case incident.ActorPolicy:
 		return "by policy"
+	case incident.ActorBot, incident.ActorViewer, incident.ActorSchedule:
 	}
 	return "by " + present.Line(s.Name)
 }

@@ -71,7 +71,7 @@ func (s *Store) SetPause(ctx context.Context, p incident.Pause) error {
 			ON CONFLICT (pool) DO UPDATE
 				SET reason = excluded.reason, by_kind = excluded.by_kind, by_id = excluded.by_id, at = excluded.at
 				WHERE excluded.at >= pauses.at`,
-			p.Pool, p.Reason, p.By.Kind, p.By.ID, nanos(p.At))
+			p.Pool, p.Reason, string(p.By.Kind), p.By.ID, nanos(p.At))
 		return err
 	})
 	if err != nil {

@@ -128,7 +128,7 @@ func (f frame) approvers(n incident.Needs) string {
 		names = append(names, "group "+id)
 	}
 	for _, id := range n.Users {
-		names = append(names, f.Person(incident.Actor{Kind: "slack", ID: id}))
+		names = append(names, f.Person(incident.Actor{Kind: incident.ActorSlack, ID: id}))
 	}
 	text := strings.Join(present.Capped(names, mostNamed), ", ")
 	if text == "" {

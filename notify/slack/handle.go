@@ -79,7 +79,7 @@ func (i *Interactions) Handle(ctx context.Context, kept incident.Click) Answer {
 // looked notes the first look of a person at a drill: a click that asks for details, or opens a form, leaves no other
 // trace.
 func (i *Interactions) looked(ctx context.Context, inc incident.Incident, user string) {
-	_, err := i.decider.Act(ctx, inc.ID, incident.DrillSeen{By: incident.Actor{Kind: "slack", ID: user}})
+	_, err := i.decider.Act(ctx, inc.ID, incident.DrillSeen{By: incident.Actor{Kind: incident.ActorSlack, ID: user}})
 	if _, refused := errors.AsType[*incident.RefusedError](err); err != nil && !refused { // somebody has looked before
 		i.logger.WarnContext(ctx, "a look at a drill could not be noted", "incident", inc.ID, "err", err)
 	}
@@ -122,7 +122,7 @@ func (i *Interactions) check(ctx context.Context, c click, a *Answer) (incident.
 	if err != nil {
 		return none, request{}, unreadable(err)
 	}
-	r, no := requested(inc, action, v, incident.Actor{Kind: "slack", ID: c.User})
+	r, no := requested(inc, action, v, incident.Actor{Kind: incident.ActorSlack, ID: c.User})
 	if no == nil {
 		r, no = i.possible(ctx, inc, r, c.Form)
 	}

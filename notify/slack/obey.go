@@ -108,7 +108,7 @@ func (i *Interactions) pause(ctx context.Context, c command, rest string, at tim
 	if no := i.mayAct(ctx, c.User, pool, false); no != nil {
 		return "", no
 	}
-	by := incident.Actor{Kind: "slack", ID: c.User}
+	by := incident.Actor{Kind: incident.ActorSlack, ID: c.User}
 	p := incident.Pause{Pool: pool, Reason: present.Clip(present.Line(reason), maxReason), By: by, At: at}
 	if err := i.commands.SetPause(ctx, p); err != nil {
 		return "", notStored(err)
@@ -179,7 +179,7 @@ func (i *Interactions) askAgain(ctx context.Context, c command, rest string, at 
 		return "", no
 	}
 	ev := incident.AskedAgain{
-		By: incident.Actor{Kind: "slack", ID: c.User}, Reason: present.Clip(present.Line(reason), maxReason),
+		By: incident.Actor{Kind: incident.ActorSlack, ID: c.User}, Reason: present.Clip(present.Line(reason), maxReason),
 	}
 	if inc.Plan != nil {
 		if inc.Plan.CreatedAt.After(at) { // done again after a crash: somebody has answered another request since

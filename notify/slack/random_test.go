@@ -90,7 +90,7 @@ func (c chaos) readings() map[string]incident.Reading {
 
 func (c chaos) actor() incident.Actor {
 	return incident.Actor{
-		Kind: pick(c, "slack", "kubernetes", "policy", "bot", c.text()),
+		Kind: incident.ActorKind(pick(c, "slack", "kubernetes", "policy", "bot", c.text())),
 		ID:   pick(c, "U0ALICE", c.text()),
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 // The people and the policy of the lives.
 var (
-	Alice  = incident.Actor{Kind: "slack", ID: "U1"}
-	Bob    = incident.Actor{Kind: "kubernetes", ID: "bob"}
-	Policy = incident.Actor{Kind: "policy", ID: "auto"}
-	bot    = incident.Actor{Kind: "bot", ID: "vllm-medic"}
+	Alice  = incident.Actor{Kind: incident.ActorSlack, ID: "U1"}
+	Bob    = incident.Actor{Kind: incident.ActorKubernetes, ID: "bob"}
+	Policy = incident.Actor{Kind: incident.ActorPolicy, ID: "auto"}
+	bot    = incident.Actor{Kind: incident.ActorBot, ID: "vllm-medic"}
 )
 
 // Life is an incident as time goes by. Now is the time of the next event.
