@@ -29,11 +29,11 @@ func newOwnerMinimum(c *kube.Reader, pool incident.Pool, w workload, of owner) (
 	m := &ownerMinimum{c: c, pool: pool, workload: w, of: of}
 	least, set, err := unstructured.NestedInt64(of.object.Object, "spec", of.minField)
 	if err != nil {
-		return nil, live.Refused("spec.%s of %s cannot be Read: %s", of.minField, m.ownerName(), err)
+		return nil, live.Refused("spec.%s of %s cannot be read: %s", of.minField, m.ownerName(), err)
 	}
 	most, hasMost, err := unstructured.NestedInt64(of.object.Object, "spec", of.maxField)
 	if err != nil {
-		return nil, live.Refused("spec.%s of %s cannot be Read: %s", of.maxField, m.ownerName(), err)
+		return nil, live.Refused("spec.%s of %s cannot be read: %s", of.maxField, m.ownerName(), err)
 	}
 	m.least, m.set, m.most = least, set, most
 	if !set {
