@@ -31,6 +31,8 @@ var planted = map[string]string{
 	"slack bot token":           "xoxb-111111111111-222222222222-plantedBotToken0000",
 	"slack app token":           "xapp-1-A0111111-333333333333-plantedappaaaabbbb",
 	"slack token of nobody":     "xoxp-444444444444-555555555555-plantedOtherToken1",
+	"Vault token of nobody":     "hvs." + "CAESIJ0123456789abcdefABCDplanted",
+	"Groq key of nobody":        "gsk_" + "0123456789abcdefABCDEFplanted",
 	"kubernetes token":          "eyJhbGciOiJSUzI1NiJ9.eyJwbGFudGVkIjoiazhzLXRva2VuIn0.c2lnbmF0dXJlLXBsYW50ZWQ",
 	"kubeconfig token":          "planted-kubeconfig-77aa",
 	"kubeconfig key":            "cGxhbnRlZC1rZXktZGF0YS1vZi1hLWNsaWVudA==",
@@ -162,7 +164,8 @@ func TestASupportBundleHoldsNoSecret(t *testing.T) {
 		"medic.log": "level=INFO msg=start\nlevel=WARN err=\"" + planted["environment variable"] + " and " +
 			planted["kubeconfig token"] + "\"\nAuthorization: Bearer " + planted["kubernetes token"] + "\n" +
 			"-----BEGIN RSA PRIVATE KEY-----\n" + planted["PEM block"] + "\n-----END RSA PRIVATE KEY-----\n" +
-			"key " + planted["kubeconfig key"] + " slack " + planted["slack token of nobody"] + "\n",
+			"key " + planted["kubeconfig key"] + " slack " + planted["slack token of nobody"] + "\n" +
+			"denied for " + planted["Vault token of nobody"] + ", then 401 with " + planted["Groq key of nobody"] + "\n",
 	})
 	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(dir, "medic.db"), store.Options{
 		ChannelFor: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler),
