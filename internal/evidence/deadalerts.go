@@ -163,7 +163,7 @@ func (c *Collector) askMetrics(
 // ownSelector is the metric under those of the matchers that it can carry. ok is false for what is not vLLM's, and when
 // no matcher is left to tell this pool's series from others.
 func ownSelector(metric string, matchers map[string]string) (string, bool) {
-	if _, own := vllm.ParseMetric(metric); !own || CheckMatchers(matchers) != nil {
+	if _, own := vllm.ParseMetric(metric); !own || promql.CheckMatchers(matchers) != nil {
 		return "", false
 	}
 	more := []*labels.Matcher{equal(model.MetricNameLabel, metric)}

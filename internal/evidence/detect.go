@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
@@ -181,7 +182,7 @@ func (c *Collector) namesFor(ctx context.Context, matchers map[string]string, at
 }
 
 func namesQuery(matchers map[string]string) (string, error) {
-	if err := CheckMatchers(matchers); err != nil {
+	if err := promql.CheckMatchers(matchers); err != nil {
 		return "", err
 	}
 	not, err := labels.NewMatcher(labels.MatchNotRegexp, model.MetricNameLabel, notTelling)

@@ -16,6 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
@@ -139,7 +140,7 @@ func (c *Collector) podOfInstance(
 			matchers[label] = v
 		}
 	}
-	if err := CheckMatchers(matchers); err != nil {
+	if err := promql.CheckMatchers(matchers); err != nil {
 		return podName{}, false, fmt.Errorf("%w: %w", incident.ErrNoWorkload, err)
 	}
 	query, err := targetQuery(matchers)

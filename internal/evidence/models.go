@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
@@ -55,7 +56,7 @@ type sighting struct {
 func (c *Collector) Models(ctx context.Context, match map[string]string) ([]Model, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Deadline, &deadlineError{limit: c.cfg.Deadline})
 	defer cancel()
-	if err := CheckMatchers(match); err != nil {
+	if err := promql.CheckMatchers(match); err != nil {
 		return nil, err
 	}
 	at, found := c.Now(), map[string]*sighting{}

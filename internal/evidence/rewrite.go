@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -16,9 +15,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
-
-// maxLabelValue bounds a matcher's value in bytes. Kubernetes names end at 253; model names can be paths.
-const maxLabelValue = 512
 
 // Rewrite puts matchers into every selector of a query and spells its vLLM metrics as the dialect does, both on the
 // syntax tree. It is pure, and rewriting a rewritten query changes nothing. A matcher is left out where the metric
@@ -146,30 +142,6 @@ func onOtherExporters(name string, matchers map[string]string) map[string]string
 		return map[string]string{labelNamespace: v}
 	}
 	return nil
-}
-
-// CheckMatchers refuses what cannot be a bounding matcher: an empty value (it would match every series without the
-// label), an over-long one, text that is not UTF-8, and names that are no label's or would change which metric is
-// meant.
-func CheckMatchers(matchers map[string]string) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(matchers)) {
-		value := matchers[name]
-		switch {
-		case !model.LegacyValidation.IsValidLabelName(name), name == model.MetricNameLabel:
-			errs = append(
-				errs,
-				fmt.Errorf("matcher %q: this is not the name of a label that can bound a query", redact.Line(name)),
-			)
-		case value == "":
-			errs = append(errs, fmt.Errorf("matcher %s has no value: it would match every series without that label", name))
-		case len(value) > maxLabelValue:
-			errs = append(errs, fmt.Errorf("matcher %s: its value has %d bytes, more than %d", name, len(value), maxLabelValue))
-		case !utf8.ValidString(value):
-			errs = append(errs, fmt.Errorf("matcher %s: its value is not UTF-8", name))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // rewriteSelector puts in the bounding matchers. The pool's own say whether production-stack's router is meant; its

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
@@ -230,7 +231,7 @@ func FuzzMatcherValueNeverChangesStructure(f *testing.F) {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		if CheckMatchers(map[string]string{"namespace": value}) != nil {
+		if promql.CheckMatchers(map[string]string{"namespace": value}) != nil {
 			return // refused, which is safe
 		}
 		checkStructure(t, `sum(vllm:num_requests_waiting) / on () max(rate(vllm:prompt_tokens_total{code=~"5.."}[5m]))`,

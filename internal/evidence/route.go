@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
@@ -20,11 +21,11 @@ type scope struct {
 
 func scopeOf(p incident.Pool) scope { return scope{matchers: p.Matchers, route: p.HTTPRoute} }
 
-// check refuses what cannot bound a query: see CheckMatchers.
+// check refuses what cannot bound a query: see promql.CheckMatchers.
 func (s scope) check() error {
-	err := CheckMatchers(s.matchers)
+	err := promql.CheckMatchers(s.matchers)
 	if !s.route.IsZero() {
-		err = errors.Join(err, CheckMatchers(routeMatchers(s.route)))
+		err = errors.Join(err, promql.CheckMatchers(routeMatchers(s.route)))
 	}
 	return err
 }

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/vllm-medic/vllm-medic/internal/evidence"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 	"github.com/vllm-medic/vllm-medic/playbooks"
@@ -315,7 +315,7 @@ func (r *reader) pool(path string, d poolDoc, in []input) incident.Pool {
 	if p.Matchers == nil {
 		p.Matchers = matchers(in)
 	}
-	if err := evidence.CheckMatchers(p.Matchers); err != nil {
+	if err := promql.CheckMatchers(p.Matchers); err != nil {
 		r.at(path+".matchers", "%v", err)
 	}
 	switch {

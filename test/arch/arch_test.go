@@ -40,8 +40,8 @@ var inside = map[string][]string{
 	"notify/teams":        {"internal/incident", "internal/present", "notify", "notify/hook"},
 	"notify/slack":        {"internal/incident", "internal/present", "internal/redact", "internal/rescue", "notify"},
 	"internal/policy":     {"internal/incident"},
-	"internal/present":    {"internal/incident"},
-	"internal/access":     {"internal/incident"},
+	"internal/present":    {"internal/incident", "internal/redact"},
+	"internal/access":     {"internal/boundedfile", "internal/incident"},
 	"internal/alertrules": {"internal/nearest", "internal/promql", "internal/vllm"},
 	"internal/evidence": {
 		"internal/alertrules", "internal/cluster", "internal/incident", "internal/prometheus",
@@ -54,7 +54,8 @@ var inside = map[string][]string{
 	"internal/credential":        {},
 	"internal/redact":            {},
 	"internal/promembed":         {},
-	"internal/promql":            {},
+	"internal/promql":            {"internal/redact"},
+	"internal/boundedfile":       {},
 	"internal/rescue":            {},
 	"internal/sandbox/workloads": {"internal/sandbox/kubeapi"},
 	"internal/tracing":           {"internal/incident", "internal/redact"},
@@ -76,19 +77,21 @@ var inside = map[string][]string{
 	"internal/replay": {
 		"actions/live", "internal/incident", "internal/policy", "internal/present", "playbooks",
 	},
-	"internal/store":             {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
-	"internal/web":               {"internal/incident", "internal/access", "internal/present", "internal/report"},
+	"internal/store": {"internal/audit", "internal/incident", "internal/redact", "internal/rescue"},
+	"internal/web": {
+		"internal/access", "internal/incident", "internal/present", "internal/redact", "internal/report",
+	},
 	"internal/report":            {"internal/incident", "internal/present"},
 	"internal/report/reporttest": {"internal/incident"},
 	"internal/remediation": {
 		"internal/incident", "internal/policy", "internal/present", "internal/rescue", "playbooks",
 	},
 	"internal/config": {
-		"internal/credential", "internal/incident", "internal/nearest", "internal/policy",
-		"internal/redact", "internal/schedule", "internal/strictyaml",
+		"internal/boundedfile", "internal/credential", "internal/incident", "internal/nearest", "internal/policy",
+		"internal/promql", "internal/redact", "internal/schedule", "internal/strictyaml",
 	},
 	"internal/schedule": {},
-	"internal/setup":    {"internal/incident"},
+	"internal/setup":    {"internal/incident", "internal/redact"},
 }
 
 // everything may import everything: the wiring, the command, and what belongs to tests.
