@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 func TestThePageOfTheCommandLineHasEveryCommandAndVerb(t *testing.T) {
@@ -39,8 +41,8 @@ func TestWhatAlertsBringIsShownAndNotObeyed(t *testing.T) {
 		"a\rb\u009bc\u202ed":         "a\uFFFDb\uFFFDc\uFFFDd",
 		"\xff":                       "\uFFFD",
 	} {
-		if got := visible(in); got != want {
-			t.Errorf("visible(%q) is %q, want %q", in, got, want)
+		if got := redact.Visible(in); got != want {
+			t.Errorf("Visible(%q) is %q, want %q", in, got, want)
 		}
 	}
 }

@@ -5,25 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // say prints for a person. What alerts bring along is shown, never obeyed: a control character in a label could move
 // the cursor or hide a line. A terminal that is gone cannot be told so.
 func say(w io.Writer, format string, args ...any) {
-	_, _ = io.WriteString(w, visible(fmt.Sprintf(format, args...)))
-}
-
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Cf) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
+	_, _ = io.WriteString(w, redact.Visible(fmt.Sprintf(format, args...)))
 }
 
 // write prints v for programs. YAML has the fields of JSON in their order.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/playbooktest"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -151,7 +152,7 @@ func (p painter) line(colour, text string) {
 		return
 	}
 	// What tests bring along is made visible before the colour comes in.
-	_, _ = io.WriteString(p.w, colour+visible(text)+"\x1b[0m\n")
+	_, _ = io.WriteString(p.w, colour+redact.Visible(text)+"\x1b[0m\n")
 }
 
 func printTests(t terminal, all tested, series bool) {

@@ -8,29 +8,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // maxRaw is what is looked at of one foreign text at all, in bytes.
 const maxRaw = 20000
 
-// Clean drops what a reader cannot see and what turns the direction of text around, and keeps line ends. Foreign text
-// goes through it before anything else.
+// Clean shows what a reader can't see, and what turns the direction of text around, as a replacement character, and
+// keeps line ends. Foreign text goes through it before anything else.
 func Clean(s string) string {
 	if len(s) > maxRaw {
 		s = s[:maxRaw]
 	}
-	s = strings.ToValidUTF8(s, "�")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), unicode.Is(unicode.Noncharacter_Code_Point, r):
-			return -1
-		}
-		return r
-	}, s)
+	return strings.ReplaceAll(redact.Visible(strings.ToValidUTF8(s, "�")), "\t", " ")
 }
 
 // Line puts foreign text on one line.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // schemaURL is what editors complete the file by; docs/config.md has the same line.
@@ -377,7 +378,7 @@ func quoted(text string) string {
 // printable drops what would move a cursor or end a comment.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff {
+		if r < ' ' || r == 0x2028 || r == 0x2029 || redact.Invisible(r) {
 			return ' '
 		}
 		return r

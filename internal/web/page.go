@@ -15,6 +15,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 //go:embed pages
@@ -161,5 +162,6 @@ func (h *Handler) page(c echo.Context, code int, name string, data any) error {
 	head := c.Response().Header()
 	head.Set("Content-Security-Policy", policy)
 	head.Set("X-Content-Type-Options", "nosniff")
-	return c.HTMLBlob(code, b.Bytes())
+	// Whatever a template forgets to clean: no text of others may hide or turn around what a reader decides by.
+	return c.HTML(code, redact.Visible(b.String()))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
+const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'` + "\u202egnp\u200b\x00"
 
 // hostile is an incident in which every text that comes from outside is HTML.
 func hostile() incident.Incident {
@@ -88,7 +88,7 @@ func TestPagesEscapeWhatComesFromOutside(t *testing.T) {
 		if rec.Code != http.StatusOK || !strings.Contains(page, "&lt;script&gt;") {
 			t.Fatalf("%s: %d %.300s", path, rec.Code, page)
 		}
-		for _, bad := range []string{"<script", "<img", `">'`, "</pre></div>&", "javascript:", evil} {
+		for _, bad := range []string{"<script", "<img", `">'`, "</pre></div>&", "javascript:", evil, "\u202e", "\u200b", "\x00"} {
 			if strings.Contains(page, bad) {
 				t.Errorf("%s holds %q as it came", path, bad)
 			}
