@@ -131,6 +131,10 @@ func unitProblem(c shape, r *rule, native *ast.AST) string {
 	if right.unit == "" {
 		n, ok := plainNumber(native, right.id)
 		if want := example(n, left.unit); ok && n != 0 && want != "" {
+			if left.unit == incident.UnitSeconds { // whoever thinks in milliseconds must not get the same number of seconds
+				return fmt.Sprintf("%s is in %s and %s has no unit; write %sms for milliseconds, %s for seconds", left.text,
+					left.unit, right.text, right.text, want)
+			}
 			return fmt.Sprintf("%s is in %s and %s has no unit; write %s", left.text, left.unit, right.text, want)
 		}
 		return ""

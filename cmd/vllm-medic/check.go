@@ -16,20 +16,48 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// configErrors is everything that is wrong with a configuration and its playbooks, one line each.
-type configErrors []string
+// configErrors is everything that is wrong with a configuration and its playbooks.
+type configErrors []configError
+
+// configError is one of them, on one line. The file is empty when it is in none.
+type configError struct{ file, text string }
 
 // Error has one error per line.
-func (m configErrors) Error() string { return strings.Join(m, "\n") }
+func (m configErrors) Error() string {
+	lines := make([]string, len(m))
+	for n, e := range m {
+		lines[n] = e.text
+	}
+	return strings.Join(lines, "\n")
+}
 
-// add adds what was found in files.
+// add adds what was found in files. A value that an error quotes may be a secret in the wrong place.
 func (m *configErrors) add(found strictyaml.Problems) {
 	for _, p := range found {
-		*m = append(*m, p.String())
+		*m = append(*m, configError{p.File, redact.Tokens(p.String())})
 	}
+}
+
+// where names the files that have errors; the configuration stands for what is in none.
+func (m configErrors) where(configuration string) string {
+	var files []string
+	for _, e := range m {
+		if f := cmp.Or(e.file, configuration); !slices.Contains(files, f) {
+			files = append(files, f)
+		}
+	}
+	const most = 3
+	if n := len(files) - most; n > 0 {
+		files = append(files[:most], count(n, "other file"))
+	}
+	if last := len(files) - 1; last > 0 {
+		return strings.Join(files[:last], ", ") + " and " + files[last]
+	}
+	return strings.Join(files, "")
 }
 
 func check(t terminal) *cobra.Command {
@@ -54,7 +82,7 @@ func checkFile(ctx context.Context, t terminal, path string, opts config.Options
 	var bad configErrors
 	switch {
 	case errors.As(err, &bad):
-		say(t.out, "%s\n\n%s in %s; `serve` will not start.\n", bad, count(len(bad), "error"), path)
+		say(t.out, "%s\n\n%s in %s; `serve` will not start.\n", bad, count(len(bad), "error"), bad.where(path))
 		return errFound
 	case err != nil:
 		return err

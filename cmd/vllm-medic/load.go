@@ -53,7 +53,7 @@ func load(path string, opts config.Options, t terminal) (loaded, error) {
 	}
 	more, err := config.PlaybookFiles(l.Playbooks.Dirs)
 	if err != nil {
-		found = append(found, err.Error())
+		found = append(found, configError{text: err.Error()})
 	}
 	for _, f := range more {
 		files = append(files, playbooks.File{Name: f.Name, Data: f.Data})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 	"github.com/vllm-medic/vllm-medic/internal/bundle"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -299,7 +300,7 @@ func cleanerFor(t terminal, path, text string) bundle.Cleaner {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(filepath.Dir(path), file)
 		}
-		b, err := os.ReadFile(file) //nolint:gosec // the operator's own; what can't be read is in no bundle
+		b, err := boundedfile.ReadRegular(file, boundedfile.MaxSecret) // what can't be read is in no bundle
 		if err != nil {
 			return ""
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -14,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 )
 
 // Where every API server publishes the authority of its users' certificates, for others that serve them. The front
@@ -94,7 +95,7 @@ func (g *Gate) publishedAuthorities(ctx context.Context) ([]*x509.Certificate, e
 }
 
 func (g *Gate) authorityFile() ([]*x509.Certificate, error) {
-	b, err := os.ReadFile(g.settings.ClientCAFile)
+	b, err := boundedfile.ReadRegular(g.settings.ClientCAFile, boundedfile.MaxSecret)
 	if err != nil {
 		return nil, fmt.Errorf("access.client_ca_file: %w", err)
 	}

@@ -87,6 +87,9 @@ func exists(path string) bool {
 // CheckKubeconfig says what is wrong with a kubeconfig and the context in it ("" is its current one), without asking
 // the cluster.
 func CheckKubeconfig(path, context string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot be read: %s is not a regular file", path) // a device or a pipe may have no end
+	}
 	file, err := clientcmd.LoadFromFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
@@ -112,7 +112,7 @@ func tlsConfig(files config.TLS) (*tls.Config, error) {
 	if files.ClientCAFile == "" {
 		return tc, nil
 	}
-	pem, err := os.ReadFile(files.ClientCAFile)
+	pem, err := boundedfile.ReadRegular(files.ClientCAFile, boundedfile.MaxSecret)
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,41 @@ func (l *loader) approversOf(
 	return a
 }
 
+// nobody refuses approvers that are an empty list in a pool whose changes somebody has to approve: they would be asked
+// for and never made. Where approvers are left out, the command line decides, and check warns.
+func (l *loader) nobody(f file, pools []incident.Pool) {
+	said := map[string]bool{}
+	for n, p := range pools {
+		if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto {
+			continue
+		}
+		own := f.Pools[n].Approvers
+		for path, section := range map[string]map[string]approversFile{
+			"approvers": f.Approvers, fmt.Sprintf("pools[%d].approvers", n): own,
+		} {
+			for name, a := range section {
+				_, replaced := own[name]
+				at := path + "." + name
+				if !a.emptied() || path == "approvers" && replaced || said[at] {
+					continue
+				}
+				said[at] = true
+				key := ".users"
+				if a.Users == nil {
+					key = ".groups"
+				}
+				l.at(at+key, "is empty, so nobody can approve in Slack, and pool %s is in mode %s; list the ids of users or "+
+					"groups, leave both out to decide on the command line only, or use mode dry-run", p.Name, p.Mode)
+			}
+		}
+	}
+}
+
+// emptied says that a list is there and nobody is in any.
+func (a approversFile) emptied() bool {
+	return (a.Users != nil || a.Groups != nil) && len(a.Users) == 0 && len(a.Groups) == 0
+}
+
 // escalations are refused where they could never take effect, and where they would make approvers of people for whom
 // nobody has to wait.
 func (l *loader) escalations(path string, f approversFile, expire time.Duration) []incident.Escalation {

@@ -11,6 +11,7 @@ import (
 
 	promconfig "github.com/prometheus/common/config"
 
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
@@ -49,7 +50,7 @@ type Profiles interface {
 // for finding more of them, such as those in the playbooks that it names. Relative paths in the file are relative to
 // it.
 func Load(path string, opts Options) (Config, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	data, err := boundedfile.Read(path, maxFileSize)
 	if err != nil {
 		return Config{}, fmt.Errorf("read the configuration: %w", err)
 	}
@@ -67,6 +68,7 @@ func Parse(name string, data []byte, opts Options) (Config, error) {
 	}
 	var f file
 	l.add(l.root.Decode(&f))
+	l.pasted()
 	cfg := l.config(f)
 	cfg.File = name
 	return cfg, l.err()
@@ -89,7 +91,7 @@ func open(name string, data []byte, opts Options) (*loader, bool) {
 // StoreURL reads where a configuration keeps its incidents, and nothing else: errors elsewhere in the file and secrets
 // that are not at hand do not matter to somebody who wants to see the incidents.
 func StoreURL(path string, opts Options) (string, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	data, err := boundedfile.Read(path, maxFileSize)
 	if err != nil {
 		return "", fmt.Errorf("read the configuration: %w", err)
 	}

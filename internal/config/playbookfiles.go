@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 )
 
 // PlaybookFile is one YAML file of a playbook folder.
@@ -12,6 +14,10 @@ type PlaybookFile struct {
 	Name string
 	Data []byte
 }
+
+// maxPlaybook bounds what is read of one file, in bytes. That is above what a playbook may have, so that the one who reads
+// it says how large it is.
+const maxPlaybook = 2 << 20
 
 // PlaybookFiles reads the *.yaml and *.yml files of the folders, by name.
 func PlaybookFiles(dirs []string) ([]PlaybookFile, error) {
@@ -30,7 +36,7 @@ func PlaybookFiles(dirs []string) ([]PlaybookFile, error) {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			data, err := os.ReadFile(name) //nolint:gosec // the folder is the operator's own
+			data, err := boundedfile.ReadRegular(name, maxPlaybook)
 			if err != nil {
 				return nil, fmt.Errorf("playbooks.dirs: %w", err)
 			}

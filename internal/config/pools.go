@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
@@ -41,6 +42,7 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 			}
 		}
 	}
+	l.nobody(f, out)
 	return out
 }
 
@@ -63,8 +65,11 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 	if l.opts.DryRun && p.Mode != incident.ModeObserve {
 		p.Mode = incident.ModeDryRun
 	}
-	if f.Name == "" {
+	switch n := utf8.RuneCountInString(f.Name); {
+	case n == 0:
 		l.at(path+".name", "is required")
+	case n > maxPoolName:
+		l.at(path+".name", "has %d characters; use at most %d, because every message and series has the name", n, maxPoolName)
 	}
 	if len(f.Match) == 0 && f.Workload == nil {
 		l.at(path, "needs match labels or a workload, or no alert can match it")
@@ -72,11 +77,8 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 	if len(f.Matchers) == 0 {
 		l.at(path+".matchers", "is required: without matchers every query would read all models")
 	}
-	for k, v := range f.Matchers {
-		if v == "" {
-			l.at(path+".matchers."+k, "must not be empty: it would match series without the label")
-		}
-	}
+	l.matchers(path+".matchers", f.Matchers)
+	l.literal(path+".match", f.Match)
 	for kind, a := range l.approvers(path+".approvers", f.Approvers, shared, cfg) {
 		own := map[incident.StepKind]incident.Approvers{}
 		maps.Copy(own, p.Approvers)
@@ -195,6 +197,10 @@ func (l *loader) intKnob(path string, f *intKnobFile) *incident.IntKnob {
 
 func (l *loader) argumentKnob(path string, a incident.EngineArgument, f argumentKnobFile) *incident.ArgumentKnob {
 	k := l.intKnob(path, &intKnobFile{Min: f.Min, Max: f.Max, MaxStep: f.MaxStep})
+	if k.Max > 0 && k.Max < a.LeastDefault {
+		l.at(path+".max", "%d is below %d, the least that vLLM has by default on any hardware: nothing could ever be set; "+
+			"write the most that your engines may have", k.Max, a.LeastDefault)
+	}
 	out := &incident.ArgumentKnob{Min: k.Min, Max: k.Max, MaxStep: k.MaxStep, ChunkedPrefill: f.ChunkedPrefill}
 	if f.ChunkedPrefill != nil && !a.ChunkedPrefill {
 		l.at(path+".chunked_prefill", "is not a setting of %s", a.Kind)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
@@ -32,6 +33,9 @@ func (p *problems) add(err error) {
 
 // err returns everything that is wrong as strictyaml.Problems, in the order of the file, or nil.
 func (p *problems) err() error {
+	for n := range p.list { // a value that is quoted may be a secret in the wrong place
+		p.list[n].Text = redact.Tokens(p.list[n].Text)
+	}
 	slices.SortStableFunc(p.list, func(a, b strictyaml.Problem) int { return cmp.Compare(a.Text, b.Text) })
 	return p.list.Sorted().Err()
 }

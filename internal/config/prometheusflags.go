@@ -3,11 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
+
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 )
 
 // PrometheusFlags say where and how to ask Prometheus, for a command that runs without a file. Secrets come from files,
@@ -88,7 +89,7 @@ func (f PrometheusFlags) readable() error {
 		if x.path == "" {
 			continue
 		}
-		b, err := os.ReadFile(x.path)
+		b, err := boundedfile.Read(x.path, boundedfile.MaxSecret)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", x.flag, err)

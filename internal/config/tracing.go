@@ -3,7 +3,8 @@ package config
 import (
 	"cmp"
 	"crypto/x509"
-	"os"
+
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 )
 
 // Tracing says where traces go. Authorization is the value of that header.
@@ -32,7 +33,7 @@ func (l *loader) tracing(f *tracingFile) *Tracing {
 		return out
 	}
 	out.CAs = x509.NewCertPool()
-	pem, err := os.ReadFile(l.file(f.CAFile)) //nolint:gosec // the path is the operator's own
+	pem, err := boundedfile.ReadRegular(l.file(f.CAFile), boundedfile.MaxSecret)
 	switch {
 	case err != nil:
 		l.at("tracing.ca_file", "cannot be read: %v", err)

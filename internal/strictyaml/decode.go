@@ -24,6 +24,9 @@ func Parse(name string, data []byte, limit int) (Value, error) {
 		text := fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), limit)
 		return none, Problems{{File: name, Text: text, Kind: Syntax}}
 	}
+	if p, ok := none.source.unreadable(data); !ok {
+		return none, Problems{p}
+	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
 		return none, Problems{{File: name, Text: err.Error(), Kind: Syntax}}

@@ -65,6 +65,29 @@ func (v Value) Item(i int) Value {
 	return v
 }
 
+// Walk calls each for every field below the value, at its place in the file: what aliases stand for is visited once,
+// where it is written. A path is as Find takes it.
+func (v Value) Walk(each func(path, key string, value Value)) { v.below("", each) }
+
+func (v Value) below(path string, each func(path, key string, value Value)) {
+	if v.node == nil {
+		return
+	}
+	switch v.node.Kind { //nolint:exhaustive // nothing else holds fields
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(v.node.Content); i += 2 {
+			key, value := v.node.Content[i].Value, Value{v.source, v.node.Content[i+1]}
+			at := strings.TrimPrefix(path+"."+key, ".")
+			each(at, key, value)
+			value.below(at, each)
+		}
+	case yaml.SequenceNode:
+		for i, item := range v.node.Content {
+			Value{v.source, item}.below(fmt.Sprintf("%s[%d]", path, i), each)
+		}
+	}
+}
+
 // Find is the value with a path such as pools[0].knobs.replicas, or the nearest above it that is in the file.
 func (v Value) Find(path string) Value {
 	found, _ := v.walk(path)

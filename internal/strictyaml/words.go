@@ -44,12 +44,23 @@ const mostNamed = 50
 
 func meant(name string, known []string) string {
 	if near := nearest.Name(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+		return fmt.Sprintf("; did you mean %q%s?", near, holder(near))
 	}
 	if len(known) == 0 || len(known) > mostNamed {
 		return ""
 	}
 	return "; known: " + strings.Join(known, ", ")
+}
+
+// holder says what a setting takes whose name alone would lead people to write a secret into the file.
+func holder(name string) string {
+	switch {
+	case strings.HasSuffix(name, "_env"):
+		return ", which takes the name of an environment variable and not the value"
+	case strings.HasSuffix(name, "_file"):
+		return ", which takes the path of a file and not the value"
+	}
+	return ""
 }
 
 // unknownField says what is wrong with a field that a struct has not. The struct says what a field was called before in
