@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +22,7 @@ type account struct {
 	Stranger   bool
 }
 
-// account asks Slack about a user. It is always asked anew: a person who left must not be able to decide.
+// account asks Slack about a user.
 func (c *Client) account(ctx context.Context, id string) (account, error) {
 	var u *slackgo.User
 	err := c.repeat(ctx, "users.info", func(ctx context.Context) error {
@@ -40,6 +41,65 @@ func (c *Client) account(ctx context.Context, id string) (account, error) {
 		Bot:   u.IsBot || u.IsConnectorBot || u.IsWorkflowBot || u.ID == "USLACKBOT",
 		Guest: u.IsRestricted || u.IsUltraRestricted, Stranger: u.IsStranger,
 	}, nil
+}
+
+// accountsFor is how long what Slack said of an account counts, so that a burst of clicks doesn't use up Slack's limit of
+// questions. Slack itself takes no click from an account that it has deactivated; the question is for the clicks before
+// that, and for guests and strangers. So somebody who was just made one of these may decide for this long at most, about
+// a step whose limits, guardrails and digest hold as ever, and is in the journal by name.
+const accountsFor = time.Minute
+
+// maxAccounts bounds how many are remembered: anybody in a channel can click.
+const maxAccounts = 1000
+
+// accounts remembers what Slack said of people for a while.
+type accounts struct {
+	client *Client
+	queue  queue
+	now    func() time.Time
+	mu     sync.Mutex
+	known  map[string]knownAccount
+}
+
+type knownAccount struct {
+	account
+	at time.Time
+}
+
+// of is a person's account, as Slack had it at most accountsFor ago. A failure is never remembered, and never an
+// account.
+func (a *accounts) of(ctx context.Context, id string) (account, error) {
+	if u, ok := a.remembered(id); ok {
+		return u, nil
+	}
+	leave, err := a.queue.take(ctx)
+	if err != nil {
+		return account{}, err
+	}
+	defer leave()
+	if u, ok := a.remembered(id); ok { // somebody before in the queue has asked
+		return u, nil
+	}
+	asked := a.now() // before the question: what is true until then must not count longer
+	u, err := a.client.account(ctx, id)
+	if err != nil {
+		return account{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.known, func(_ string, k knownAccount) bool { return asked.Sub(k.at) >= accountsFor })
+	if a.known == nil || len(a.known) >= maxAccounts {
+		a.known = map[string]knownAccount{}
+	}
+	a.known[id] = knownAccount{u, asked}
+	return u, nil
+}
+
+func (a *accounts) remembered(id string) (account, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	k, ok := a.known[id]
+	return k.account, ok && a.now().Sub(k.at) < accountsFor
 }
 
 // groups remembers who is in a usergroup for a while: Slack allows about twenty such questions a minute.

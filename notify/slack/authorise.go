@@ -79,16 +79,6 @@ func (i *Interactions) ofKubernetes(ctx context.Context, user string, pause bool
 	return i.rights(ctx, user, pause)
 }
 
-// ofSlack asks Slack about an account.
-func (i *Interactions) ofSlack(ctx context.Context, user string) (account, error) {
-	leave, err := i.accounts.take(ctx)
-	if err != nil {
-		return account{}, err
-	}
-	defer leave()
-	return i.client.account(ctx, user)
-}
-
 // listed looks for the person in the list and in the groups; nil means that they are in one. Whatever cannot be found
 // out is a no.
 func (i *Interactions) listed(ctx context.Context, user string, a incident.Approvers) *refusal {
@@ -124,7 +114,7 @@ func (i *Interactions) listed(ctx context.Context, user string, a incident.Appro
 
 // member says whether the account is a full, living, human member of this workspace.
 func (i *Interactions) member(ctx context.Context, c click) *refusal {
-	u, err := i.ofSlack(ctx, c.User)
+	u, err := i.accounts.of(ctx, c.User)
 	if err != nil {
 		r := refuse("the user could not be looked up",
 			"Could not read your account from Slack, so nothing was changed. Try again in a minute, or decide with "+

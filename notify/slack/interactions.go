@@ -133,8 +133,9 @@ type Interactions struct {
 	now       func() time.Time
 	groups    groups
 	wake      chan struct{}
-	// accounts and questions bound the lookups of accounts in Slack, and of rights in Kubernetes.
-	accounts, questions queue
+	accounts  accounts
+	// questions bounds the lookups of rights in Kubernetes.
+	questions queue
 	// room is for the bodies of requests.
 	room *semaphore.Weighted
 
@@ -179,8 +180,9 @@ func NewInteractions(cfg InteractionsConfig, deps InteractionsDeps) (*Interactio
 		cfg: cfg, client: deps.Client, decider: deps.Decider, lookup: deps.Lookup, clicks: deps.Clicks, digests: deps.Digests,
 		approvers: deps.Approvers, rights: deps.Rights, commands: deps.Commands, view: deps.View,
 		logger: deps.Logger, panics: deps.Panics, now: deps.Now, wake: make(chan struct{}, 1),
-		groups:   groups{client: deps.Client, ttl: cfg.GroupsFor, queue: newQueue()},
-		accounts: newQueue(), questions: newQueue(), room: semaphore.NewWeighted(bodyRoom),
+		groups:    groups{client: deps.Client, ttl: cfg.GroupsFor, queue: newQueue()},
+		accounts:  accounts{client: deps.Client, queue: newQueue(), now: time.Now},
+		questions: newQueue(), room: semaphore.NewWeighted(bodyRoom),
 	}, nil
 }
 

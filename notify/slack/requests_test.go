@@ -277,7 +277,9 @@ func TestADenialOfEverythingNeedsAnApproverOfEachStep(t *testing.T) {
 		{incident.StepReplicas, false, true},
 		{incident.StepMaxNumBatchedTokens, false, false},
 	} {
-		i := &Interactions{client: f.client, groups: groups{client: f.client}, approvers: only(tt.kind), now: time.Now}
+		i := &Interactions{
+			client: f.client, accounts: accounts{client: f.client, now: time.Now}, groups: groups{client: f.client}, approvers: only(tt.kind), now: time.Now,
+		}
 		r := request{
 			action: actionDenyAll, every: tt.every, kinds: []incident.StepKind{incident.StepReplicas, incident.StepThrottle},
 		}

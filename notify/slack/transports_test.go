@@ -185,7 +185,7 @@ func TestALookupThatFindsNoSeatIsRefused(t *testing.T) {
 	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
 	var leave []func()
 	for range seats {
-		done, err := f.bot.accounts.take(t.Context())
+		done, err := f.bot.accounts.queue.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
