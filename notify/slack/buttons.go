@@ -225,7 +225,7 @@ func unset(s incident.Step) string {
 	if s.Kind == incident.StepManual || s.From.Present == s.To.Present {
 		return ""
 	}
-	return " `" + escape(strings.ReplaceAll(present.ValueText(s.From)+" → "+present.ValueText(s.To), "`", "'"), 100) + "`"
+	return " " + code(present.ValueText(s.From)+" → "+present.ValueText(s.To), 100)
 }
 
 // incidentURL is the incident's page.

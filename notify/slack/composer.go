@@ -57,8 +57,9 @@ func (c *composer) actions(what string, inc incident.Incident, buttons ...slackg
 	c.add(slackgo.NewActionBlock(id, buttons[:min(len(buttons), maxActions)]...))
 }
 
+// plain is text in which nothing is formatting, nor the name of an emoji.
 func plain(text string) *slackgo.TextBlockObject {
-	return slackgo.NewTextBlockObject(slackgo.PlainTextType, text, true, false)
+	return slackgo.NewTextBlockObject(slackgo.PlainTextType, text, false, false)
 }
 
 // mrkdwn is verbatim: Slack must not make links and mentions of what stands in it.

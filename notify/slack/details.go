@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -17,7 +16,7 @@ const maxDetails = 25
 
 // postDetails puts the details into the incident's thread, for everybody who reads along.
 func (i *Interactions) postDetails(ctx context.Context, c click, inc incident.Incident) error {
-	blocks, text := renderDetails(inc, incident.Actor{Kind: "slack", ID: c.User}, i.view)
+	blocks, text := renderDetails(inc, incident.Actor{Kind: incident.ActorSlack, ID: c.User}, i.view)
 	return i.client.reply(ctx, c.Channel, c.MessageTS, blocks, text)
 }
 
@@ -125,7 +124,7 @@ func (c *composer) readings(inc incident.Incident) []string {
 		case address != "":
 			label = link(address, label)
 		case r.Query != "":
-			query = " `" + escape(strings.ReplaceAll(r.Query, "`", "'"), 200) + "`"
+			query = " " + code(r.Query, 200)
 		}
 		usually := ""
 		if text := present.Usually(r); text != "" {
@@ -138,7 +137,7 @@ func (c *composer) readings(inc incident.Incident) []string {
 
 // stepDetails is a step with its change and everything that was checked about it.
 func (c *composer) stepDetails(s incident.Step, most int) []string {
-	title := strings.ReplaceAll(present.Name(s), "*", "∗")
+	title := present.Name(s)
 	lines := []string{"*" + escape(title, 300) + "* (" + escape(string(s.State), 20) + ")"}
 	if why := escape(s.Why, 300); why != "" {
 		lines = append(lines, why)

@@ -14,9 +14,15 @@ import (
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escape makes foreign text harmless in mrkdwn, on one line and at most most characters after escaping.
+// escape makes foreign text harmless in mrkdwn, on one line and at most most characters after escaping. What stands in
+// code goes through code instead, which keeps more of it.
 func escape(s string, most int) string {
-	return clipEscaped(present.Line(s), most)
+	return clipEscaped(literal(present.Line(s)), most)
+}
+
+// code shows foreign text as code, on one line: there Slack takes nothing but a backtick for the end of it.
+func code(s string, most int) string {
+	return "`" + clipEscaped(strings.ReplaceAll(present.Line(s), "`", "'"), most) + "`"
 }
 
 // clipEscaped escapes and shortens, never in the middle of an escape.
@@ -36,9 +42,9 @@ func clipEscaped(s string, most int) string {
 	return strings.TrimRightFunc(b.String(), unicode.IsSpace) + "…"
 }
 
-// bold marks foreign text as bold. Asterisks in it would end the bold.
+// bold marks foreign text as bold.
 func bold(s string, most int) string {
-	s = escape(strings.ReplaceAll(s, "*", "∗"), most)
+	s = escape(s, most)
 	if s == "" {
 		return ""
 	}
@@ -82,7 +88,7 @@ var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
 // who names an actor. Only an id that has the form of a Slack user becomes a mention.
 func who(a incident.Actor) string {
 	switch {
-	case a.Kind == "slack" && userID.MatchString(a.ID):
+	case a.Kind == incident.ActorSlack && userID.MatchString(a.ID):
 		return "<@" + a.ID + ">"
 	default:
 		return escape(present.Person(a), 80)
@@ -115,11 +121,8 @@ func sentence(spans []present.Span, most int) string {
 			b.WriteString(live)
 			continue
 		}
-		if s.Strong {
-			s.Text = strings.ReplaceAll(s.Text, "*", "∗") // an asterisk would end the bold
-		}
 		mark(s.Strong)
-		text := clipEscaped(oneLine(s.Text), room)
+		text := clipEscaped(literal(oneLine(s.Text)), room)
 		b.WriteString(text)
 		if room -= utf8.RuneCountInString(text); room <= 0 {
 			break
@@ -147,7 +150,7 @@ var unlink = strings.NewReplacer("://", ":\u200b//", "@channel", "@\u200bchannel
 
 // defuse makes foreign text harmless in text that is not verbatim: the top-level text and private answers.
 func defuse(s string, most int) string {
-	return clipEscaped(unlink.Replace(present.Line(s)), most)
+	return clipEscaped(unlink.Replace(literal(present.Line(s))), most)
 }
 
 // ourMarkup finds the links and times of our own making, with their labels.

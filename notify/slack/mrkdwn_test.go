@@ -20,7 +20,7 @@ func TestEscapeIsHarmlessAndNeverCutsAnEscapeApart(t *testing.T) {
 		{"  two\n lines\t", 100, "two lines"},
 		{"&&&&", 12, "&amp;&amp;…"},
 		{"&&&&", 20, "&amp;&amp;&amp;&amp;"},
-		{"\u202eabc\x00", 100, "abc"},
+		{"\u202eabc\x00", 100, "\ufffdabc\ufffd"},
 		{"\xffabc", 100, "�abc"},
 		{"", 10, ""},
 		{"abcdef", 4, "abc…"},

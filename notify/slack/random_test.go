@@ -18,6 +18,7 @@ var nasty = []string{
 	"\xff\xfe broken", "🔥🧯👩‍👩‍👧‍👧", "<!subteam^S0ONCALL>",
 	"mailto:a@b.c", "<mailto:a@b.c|mail>", strings.Repeat("&", 5000), strings.Repeat("long ", 2000),
 	strings.Repeat("<", 30000), strings.Repeat("line\n", 400), "]] > | ^ <", "<!date^1^{time}|x>",
+	":smile: :100: a:tada:b", "_x_ *y* ~z~ `w`", "ends with :smile", "*", "_", "> quoted", "snake_case 10.0.0.1:8000 03:22:15",
 	"slack:U0ALICE approved", "[inc-1/3]", "absent", "0", "256", "8192 → 4096",
 }
 
@@ -25,17 +26,26 @@ var nasty = []string{
 type chaos struct {
 	*rand.Rand
 	extra string
+	// dull has a letter in place of each character by which Slack formats.
+	dull bool
 }
 
 func newChaos(seed uint64, extra string) chaos {
 	return chaos{Rand: rand.New(rand.NewPCG(seed, 1)), extra: extra}
 }
 
+// dulled keeps texts apart that are different.
+var dulled = strings.NewReplacer("*", "①", "_", "②", "~", "③", "`", "④", ":", "⑤")
+
 func (c chaos) text() string {
-	if c.IntN(6) == 0 {
-		return c.extra
+	out := c.extra
+	if c.IntN(6) != 0 {
+		out = nasty[c.IntN(len(nasty))]
 	}
-	return nasty[c.IntN(len(nasty))]
+	if c.dull {
+		out = dulled.Replace(out)
+	}
+	return out
 }
 
 func (c chaos) float() float64 {

@@ -49,7 +49,7 @@ func (c *composer) nevers(inc incident.Incident) []string {
 		case knob == "pods":
 			all = append(all, escape(n.What(), 80))
 		default:
-			all = append(all, strings.TrimSpace(escape(change, 40)+" `"+escape(strings.ReplaceAll(knob, "`", "'"), 60)+"`"))
+			all = append(all, strings.TrimSpace(escape(change, 40)+" "+code(knob, 60)))
 		}
 	}
 	switch {

@@ -30,7 +30,7 @@ func (c *composer) summary(inc incident.Incident) {
 	}
 	lines = append(append(lines, done...), c.remark(inc))
 	if left := present.InPlace(inc); left != "" {
-		lines = append(lines, "*Still in place:* "+left+".")
+		lines = append(lines, "*Still in place:* "+escape(left, maxStatus)+".")
 	}
 	c.section(lines...)
 }

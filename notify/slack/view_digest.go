@@ -172,7 +172,7 @@ func commonCause(d incident.Digest) string {
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d: *%s*", n, of, escape(strings.ReplaceAll(name, "*", "∗"), 80))
+	return fmt.Sprintf("%d of %d: *%s*", n, of, escape(name, 80))
 }
 
 // mostCommon looks at those that are open, and when none is, at all.
@@ -247,7 +247,7 @@ func inOrder(all []incident.Incident) []incident.Incident {
 // digestLine is one incident: what is wrong, and what is asked.
 func (c *composer) digestLine(inc incident.Incident) []string {
 	mark := strings.TrimSpace(cmp.Or(unreal(inc), icon(inc)))
-	name := link(incidentURL(c.opts, inc), escape(strings.ReplaceAll(present.About(inc), "*", "∗"), 80))
+	name := link(incidentURL(c.opts, inc), escape(present.About(inc), 80))
 	return []string{mark + " *" + name + "*: " + defuse(present.News(inc), 160), wanted(inc)}
 }
 

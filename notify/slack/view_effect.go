@@ -26,7 +26,7 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 		}
 	}
 	if !inc.DryRun {
-		parts = append(parts, present.UndoTerms(s))
+		parts = append(parts, escape(present.UndoTerms(s), maxStatus))
 	}
 	head := "*If you approve:* "
 	if inc.DryRun {
@@ -155,7 +155,7 @@ func (c *composer) blocked(inc incident.Incident) []string {
 	}
 	if len(held) > 0 {
 		out = append(out, "*On hold while changes are paused:* "+strings.Join(present.Capped(held, 3), ", ")+
-			" ("+when+" `"+strings.ReplaceAll(escape(resume, 100), "`", "'")+"`)")
+			" ("+when+" "+code(resume, 100)+")")
 	}
 	return present.Capped(out, c.detail.steps)
 }

@@ -1,8 +1,6 @@
 package slack
 
 import (
-	"strings"
-
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
@@ -62,7 +60,7 @@ func beyondText(r incident.Reading) string {
 }
 
 func readingText(r incident.Reading) string {
-	return escape(strings.ReplaceAll(r.Text(), "*", ""), 60)
+	return escape(r.Text(), 60)
 }
 
 // unrouted shows alerts that lead to no pool, and what to add to the configuration.

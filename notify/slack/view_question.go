@@ -35,7 +35,7 @@ func (c *composer) deciding(inc incident.Incident) {
 
 // question is what is asked first, who may answer, and what happens without an answer.
 func (c *composer) question(inc incident.Incident, s incident.Step) []string {
-	title := strings.TrimRight(escape(strings.ReplaceAll(present.Name(s), "*", "∗"), c.detail.name), ".?")
+	title := strings.TrimRight(escape(present.Name(s), c.detail.name), ".?")
 	lines := []string{}
 	switch given := len(s.Approvals); {
 	case inc.Drill != nil:

@@ -179,7 +179,7 @@ func labelText(a incident.Alert) string {
 	if len(out) == 0 {
 		return ""
 	}
-	return " `" + escape(strings.ReplaceAll(strings.Join(out, " "), "`", "'"), 160) + "`"
+	return " " + code(strings.Join(out, " "), 160)
 }
 
 // unread says that a signal could not be read.
