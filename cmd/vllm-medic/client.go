@@ -29,6 +29,8 @@ type apiClient struct {
 	server, tokenFile, caFile, serverName *string
 	// named says whether somebody has said which server it is.
 	named func() bool
+	// plain permits a token over plain HTTP; never a person's own credentials.
+	plain *bool
 
 	kube kubeFlags
 }
@@ -46,13 +48,15 @@ func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
 		serverName: fs.String("tls-server-name", "",
 			"the `NAME` in the bot's certificate, if it isn't the one in --server, as with a port-forward"),
 		named: func() bool { return fs.Changed("server") || t.env("VLLM_MEDIC_SERVER") != "" },
+		plain: plainHTTPFlag(fs, t),
 		kube:  newKubeFlags(fs),
 	}
 }
 
 // names says whether a flag of these was given.
 func (apiClient) names(fs *pflag.FlagSet) bool {
-	flags := []string{"server", "token-file", "ca-file", "tls-server-name", "kube", "context", "kubeconfig"}
+	flags := []string{"server", "token-file", "ca-file", "tls-server-name", "allow-plain-http", "kube", "context",
+		"kubeconfig"}
 	return slices.ContainsFunc(flags, fs.Changed)
 }
 
@@ -191,6 +195,9 @@ func (c apiClient) credentials(t terminal, server *url.URL) (app.Credentials, er
 		return c.kube.credentials(t, server)
 	}
 	token, err := c.token(t)
+	if err == nil {
+		err = keepsToken(server, "--server", *c.plain)
+	}
 	return app.Credentials{Token: token}, err
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 
 	"github.com/spf13/pflag"
@@ -42,7 +41,7 @@ func (k kubeFlags) check(tokenFile string) error {
 // credentials are the person's own. They may decide about the whole cluster, so they go to the bot alone and never
 // where others could read them.
 func (k kubeFlags) credentials(t terminal, server *url.URL) (app.Credentials, error) {
-	if server.Scheme != "https" && !isLoopback(server.Hostname()) {
+	if readable(server) {
 		return app.Credentials{}, usageError{fmt.Sprintf("--kube doesn't send your Kubernetes credentials to %s over plain "+
 			"http, where others could read them; use https, or kubectl port-forward with --server http://127.0.0.1:PORT",
 			server.Host)}
@@ -56,9 +55,4 @@ func (k kubeFlags) credentials(t terminal, server *url.URL) (app.Credentials, er
 			"the bot")
 	}
 	return got, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

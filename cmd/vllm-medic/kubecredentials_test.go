@@ -240,6 +240,49 @@ func TestCredentialsDoNotTravelInTheClear(t *testing.T) {
 	}
 }
 
+// The token of VLLM_MEDIC_TOKEN is in the environment of every command, and a server is easily named wrong.
+func TestATokenDoesNotTravelInTheClear(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	save(t, file, secretToken, 0o600)
+	for _, args := range [][]string{
+		{"incidents", "list", "--server", "http://medic.example.com:8080"},
+		{"incidents", "approve", "inc-1", "p1-s1", "--digest", "d", "--server", "http://10.0.0.7:8080"},
+		{"pause", "--reason", "x", "--server", "http://localhost.example.com"},
+		{"incidents", "list", "--server", "http://[2001:db8::1]:8080", "--token-file", file},
+		{"test-alert", "--alertmanager", "http://10.0.0.7:9093", "--label", "a=b", "--token-file", file},
+	} {
+		code, _, errs := call{args: args, env: map[string]string{"VLLM_MEDIC_TOKEN": secretToken}}.run(t)
+		if code != exitUsage || !strings.Contains(errs, "over plain http, where others could read it; use https, or kubectl "+
+			"port-forward with --") || !strings.Contains(errs, "--allow-plain-http") || strings.Contains(errs, secretToken) {
+			t.Errorf("%s: %d %s", args, code, errs)
+		}
+	}
+	// Whoever allows it gets as far as the connection, which is refused here: nothing listens there.
+	for _, call := range []call{
+		{
+			args: []string{"incidents", "list", "--server", "http://0.0.0.0:1", "--allow-plain-http"},
+			env:  map[string]string{"VLLM_MEDIC_TOKEN": secretToken},
+		},
+		{
+			args: []string{"incidents", "list", "--server", "http://0.0.0.0:1"},
+			env:  map[string]string{"VLLM_MEDIC_TOKEN": secretToken, "VLLM_MEDIC_ALLOW_PLAIN_HTTP": "true"},
+		},
+	} {
+		if code, _, errs := call.run(t); code != exitFail || !strings.Contains(errs, "does not respond") {
+			t.Errorf("%s: %d %s", call.args, code, errs)
+		}
+	}
+	// A person's own credentials are never sent so, whatever is allowed.
+	code, _, errs := call{args: []string{
+		"incidents", "list", "--kube", "--allow-plain-http", "--server", "http://10.0.0.7:8080",
+		"--kubeconfig", kubeconfigOf(t, "{token: "+secretToken+"}"),
+	}}.run(t)
+	if code != exitUsage || !strings.Contains(errs, "--kube doesn't send your Kubernetes credentials") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
 func TestCredentialsDoNotFollowARedirect(t *testing.T) {
 	t.Parallel()
 	thief := plain(t)

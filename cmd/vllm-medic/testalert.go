@@ -30,6 +30,7 @@ const (
 type testAlertFlags struct {
 	url, tokenFile string
 	config, pool   *string
+	plain          *bool
 	labels         map[string]string
 }
 
@@ -41,6 +42,7 @@ func testAlert(t terminal) *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&f.url, "alertmanager", "", "the `URL` of Alertmanager")
 	fs.StringVar(&f.tokenFile, "token-file", "", "a `FILE` with a bearer token for Alertmanager")
+	f.plain = plainHTTPFlag(fs, t)
 	f.config = configFlag(fs, t)
 	f.pool = fs.String("pool", "", "the pool `NAME` whose labels the alert has; not needed if there is only one")
 	fs.StringToStringVar(&f.labels, "label", nil, "a `LABEL=VALUE` of the alert, instead of --config; can be repeated")
@@ -115,6 +117,9 @@ func (f testAlertFlags) post(ctx context.Context, alerts any) error {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if f.tokenFile != "" {
+		if err := keepsToken(req.URL, "--alertmanager", *f.plain); err != nil {
+			return err
+		}
 		token, err := os.ReadFile(f.tokenFile)
 		if err != nil {
 			return fmt.Errorf("--token-file: %w", err)
