@@ -133,7 +133,7 @@ func unitProblem(c shape, r *rule, native *ast.AST) string {
 		if want := example(n, left.unit); ok && n != 0 && want != "" {
 			if left.unit == incident.UnitSeconds { // whoever thinks in milliseconds must not get the same number of seconds
 				return fmt.Sprintf("%s is in %s and %s has no unit; write %sms for milliseconds, %s for seconds", left.text,
-					left.unit, right.text, right.text, want)
+					left.unit, right.text, strings.TrimSuffix(want, "s"), want)
 			}
 			return fmt.Sprintf("%s is in %s and %s has no unit; write %s", left.text, left.unit, right.text, want)
 		}
