@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// MaxSecret bounds a secret, a certificate or a bundle of authorities, in bytes. The bundles of operating systems have a
-// quarter of that.
+// MaxSecret bounds a secret, a certificate or a bundle of authorities, in bytes. The bundles of operating systems
+// have a quarter of that.
 const MaxSecret = 1 << 20
 
 // ErrNotRegular says that a name leads to a folder, a device, a pipe or a socket.

@@ -15,8 +15,8 @@ type PlaybookFile struct {
 	Data []byte
 }
 
-// maxPlaybook bounds what is read of one file, in bytes. That is above what a playbook may have, so that the one who reads
-// it says how large it is.
+// maxPlaybook bounds what is read of one file, in bytes. That is above what a playbook may have, so that the one who
+// reads it says how large it is.
 const maxPlaybook = 2 << 20
 
 // PlaybookFiles reads the *.yaml and *.yml files of the folders, by name.

@@ -67,7 +67,8 @@ func shownVariable(name string) string {
 	return "that it names"
 }
 
-// shownFile is the name of a file for an error. A word that looks like no path may be a password, so it is not repeated.
+// shownFile is the name of a file for an error. A word that looks like no path may be a password, so it is not
+// repeated.
 func shownFile(path string) string {
 	if strings.ContainsAny(path, "/.") {
 		return path
@@ -83,8 +84,8 @@ func (l *loader) pasted() {
 		if !single || text == "" {
 			return
 		}
-		const then = "; the value isn't shown, because it may be the secret itself. If it is, replace it wherever this file " +
-			"has been stored"
+		const then = "; the value isn't shown, because it may be the secret itself. If it is, replace it wherever this " +
+			"file has been stored"
 		say := func(format string, args ...any) {
 			p := value.Problem("%s: "+format, append([]any{path}, args...)...)
 			p.Kind = strictyaml.Grammar

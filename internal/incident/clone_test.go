@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// written is what an incident is stored as. The tests that Apply leaves its incident alone compare this: a copy by Clone
-// would hide what Clone forgets.
+// written is what an incident is stored as. The tests that Apply leaves its incident alone compare this: a copy by
+// Clone would hide what Clone forgets.
 func written(t *testing.T, inc Incident) string {
 	t.Helper()
 	raw, err := json.MarshalIndent(inc, "", " ")

@@ -2,7 +2,8 @@ package incident
 
 import "time"
 
-// ActorKind says where an actor is known, or which part of the bot it is. It is stored and exported, so its values stay.
+// ActorKind says where an actor is known, or which part of the bot it is. It is stored and exported, so its values
+// stay.
 type ActorKind string
 
 // The kinds.

@@ -172,7 +172,8 @@ func TestTextsAreCutAndEndedOnce(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
 		Ended("it is so"): "It is so.", Ended("It is."): "It is.", Ended(""): "",
-		Clip("one two three", 8): "one two…", Line(" a\u202e\n\tb\x00 "): "a\ufffd b\ufffd", Lower(""): "", Lower("Scale"): "scale",
+		Clip("one two three", 8):   "one two…",
+		Line(" a\u202e\n\tb\x00 "): "a\ufffd b\ufffd", Lower(""): "", Lower("Scale"): "scale",
 		Cause("First. Second."): "First.", Cause("Only v0.9 is."): "Only v0.9 is.",
 		Counted(1, "alert"): "1 alert", Counted(2, "alert"): "2 alerts",
 	} {

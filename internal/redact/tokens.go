@@ -9,8 +9,8 @@ import (
 // them. The pattern is of RE2; what may stand before the secret is its first group.
 type form struct{ issuer, pattern string }
 
-// forms are the secrets that are known by their form alone, wherever they stand. A beginning that is a common word needs
-// a boundary before it.
+// forms are the secrets that are known by their form alone, wherever they stand. A beginning that is a common word
+// needs a boundary before it.
 func forms() []form {
 	const word = `(^|[^A-Za-z0-9_])`
 	return []form{
@@ -65,8 +65,8 @@ func knownTokens(s string) string {
 	return s
 }
 
-// Tokens hides what is a secret by its form alone: tokens of known issuers, keys in PEM, and user and password in a URL.
-// It leaves what only the name before it makes suspicious, so that a message about a setting stays readable.
+// Tokens hides what is a secret by its form alone: tokens of known issuers, keys in PEM, and user and password in a
+// URL. It leaves what only the name before it makes suspicious, so that a message about a setting stays readable.
 func Tokens(s string) string {
 	s = pemBlock.ReplaceAllString(s, Hidden)
 	return knownTokens(urlUser.ReplaceAllString(s, "${1}"+Hidden+"@"))

@@ -124,8 +124,8 @@ func TestWordsAreNoSecretsByTheirForm(t *testing.T) {
 	}
 }
 
-// FuzzTokens plants a token of each issuer between two texts of anybody's: nothing before or behind it makes it unknown,
-// as long as it is a word of its own.
+// FuzzTokens plants a token of each issuer between two texts of anybody's: nothing before or behind it makes it
+// unknown, as long as it is a word of its own.
 func FuzzTokens(f *testing.F) {
 	f.Add("see ", " there")
 	f.Add("://", "@x")

@@ -22,7 +22,8 @@ func (e *Engine) ask(ctx context.Context, t *turn) error {
 				return e.commit(ctx, t, incident.Asked{ExpiresAt: e.askUntil(t)}, extra{})
 			}
 			d := incident.Decision{
-				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve, By: incident.Actor{Kind: incident.ActorPolicy, ID: "auto"},
+				Step: s.ID, Digest: t.inc.Plan.Digest, Verb: incident.Approve,
+				By:     incident.Actor{Kind: incident.ActorPolicy, ID: "auto"},
 				Reason: why,
 			}
 			return e.commit(ctx, t, incident.Decided{Decision: d, Approvers: &approvers}, extra{})

@@ -88,7 +88,9 @@ func TestPagesEscapeWhatComesFromOutside(t *testing.T) {
 		if rec.Code != http.StatusOK || !strings.Contains(page, "&lt;script&gt;") {
 			t.Fatalf("%s: %d %.300s", path, rec.Code, page)
 		}
-		for _, bad := range []string{"<script", "<img", `">'`, "</pre></div>&", "javascript:", evil, "\u202e", "\u200b", "\x00"} {
+		for _, bad := range []string{
+			"<script", "<img", `">'`, "</pre></div>&", "javascript:", evil, "\u202e", "\u200b", "\x00",
+		} {
 			if strings.Contains(page, bad) {
 				t.Errorf("%s holds %q as it came", path, bad)
 			}

@@ -43,10 +43,10 @@ func (c *Client) account(ctx context.Context, id string) (account, error) {
 	}, nil
 }
 
-// accountsFor is how long what Slack said of an account counts, so that a burst of clicks doesn't use up Slack's limit of
-// questions. Slack itself takes no click from an account that it has deactivated; the question is for the clicks before
-// that, and for guests and strangers. So somebody who was just made one of these may decide for this long at most, about
-// a step whose limits, guardrails and digest hold as ever, and is in the journal by name.
+// accountsFor is how long what Slack said of an account counts, so that a burst of clicks doesn't use up Slack's
+// limit of questions. Slack itself takes no click from an account that it has deactivated; the question is for the
+// clicks before that, and for guests and strangers. So somebody who was just made one of these may decide for this
+// long at most, about a step whose limits, guardrails and digest hold as ever, and is in the journal by name.
 const accountsFor = time.Minute
 
 // maxAccounts bounds how many are remembered: anybody in a channel can click.

@@ -25,7 +25,9 @@ func TestADeactivatedAccountIsNoApproverAMinuteLater(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t, fakeslack.Options{})
 	var clock atomic.Int64
-	a := accounts{client: w.client, queue: newQueue(), now: func() time.Time { return start.Add(time.Duration(clock.Load())) }}
+	a := accounts{client: w.client, queue: newQueue(), now: func() time.Time {
+		return start.Add(time.Duration(clock.Load()))
+	}}
 	at := func(after time.Duration) (deleted bool, questions int) {
 		t.Helper()
 		clock.Store(int64(after))

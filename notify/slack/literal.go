@@ -46,8 +46,8 @@ func literal(s string) string {
 	return b.String()
 }
 
-// insideWord says whether the character of one byte at a place has letters or digits on both sides: there Slack takes it
-// for part of the word.
+// insideWord says whether the character of one byte at a place has letters or digits on both sides: there Slack takes
+// it for part of the word.
 func insideWord(s string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:at])
 	after, _ := utf8.DecodeRuneInString(s[at+1:])

@@ -18,7 +18,8 @@ var nasty = []string{
 	"\xff\xfe broken", "🔥🧯👩‍👩‍👧‍👧", "<!subteam^S0ONCALL>",
 	"mailto:a@b.c", "<mailto:a@b.c|mail>", strings.Repeat("&", 5000), strings.Repeat("long ", 2000),
 	strings.Repeat("<", 30000), strings.Repeat("line\n", 400), "]] > | ^ <", "<!date^1^{time}|x>",
-	":smile: :100: a:tada:b", "_x_ *y* ~z~ `w`", "ends with :smile", "*", "_", "> quoted", "snake_case 10.0.0.1:8000 03:22:15",
+	":smile: :100: a:tada:b", "_x_ *y* ~z~ `w`", "ends with :smile", "*", "_", "> quoted",
+	"snake_case 10.0.0.1:8000 03:22:15",
 	"slack:U0ALICE approved", "[inc-1/3]", "absent", "0", "256", "8192 → 4096",
 }
 

@@ -278,7 +278,8 @@ func TestADenialOfEverythingNeedsAnApproverOfEachStep(t *testing.T) {
 		{incident.StepMaxNumBatchedTokens, false, false},
 	} {
 		i := &Interactions{
-			client: f.client, accounts: accounts{client: f.client, now: time.Now}, groups: groups{client: f.client}, approvers: only(tt.kind), now: time.Now,
+			client: f.client, accounts: accounts{client: f.client, now: time.Now}, groups: groups{client: f.client},
+			approvers: only(tt.kind), now: time.Now,
 		}
 		r := request{
 			action: actionDenyAll, every: tt.every, kinds: []incident.StepKind{incident.StepReplicas, incident.StepThrottle},
