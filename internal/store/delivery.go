@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,29 +77,52 @@ func (s *Store) claimDeliveries(ctx context.Context, owner string, now time.Time
 	if err != nil {
 		return nil, nil, err
 	}
-	bad, err := s.readBodies(ctx, out)
+	out, unread, err := s.readClaimed(ctx, out)
+	if err != nil {
+		return nil, dead, err
+	}
+	maps.Copy(dead, unread)
+	return out, dead, nil
+}
+
+// readClaimed reads the bodies of claimed deliveries and parks those that cannot be read; dead says which, and why. A
+// delivery that somebody else has by now, or has folded, is neither.
+func (s *Store) readClaimed(ctx context.Context, claims []incident.Delivery) (
+	out []incident.Delivery, dead map[int64]string, err error,
+) {
+	bad, err := s.readBodies(ctx, claims)
 	if err == nil {
-		err = s.parkUnreadable(ctx, bad)
+		dead, err = s.parkUnreadable(ctx, claims, bad)
 	}
 	if err != nil {
 		// what was claimed in vain is not held up by it
-		return nil, dead, errors.Join(err, s.release(context.WithoutCancel(ctx), out...))
+		return nil, nil, errors.Join(err, s.release(context.WithoutCancel(ctx), claims...))
 	}
-	for id, why := range bad {
-		dead[id] = why.Error()
-	}
-	return slices.DeleteFunc(out, func(d incident.Delivery) bool { return bad[d.ID] != nil }), dead, nil
+	return slices.DeleteFunc(claims, func(d incident.Delivery) bool { return bad[d.ID] != nil }), dead, nil
 }
 
-func (s *Store) parkUnreadable(ctx context.Context, bad map[int64]error) error {
-	for id, why := range bad {
-		if _, err := s.changed(ctx, s.write,
-			`UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = '' WHERE id = ?`, why.Error(),
-			id); err != nil {
-			return err
+// parkUnreadable parks what cannot be read as dead, where the claim on it still holds, and says what it has parked: the
+// body of a delivery is gone when another replica has folded it meanwhile.
+func (s *Store) parkUnreadable(ctx context.Context, claims []incident.Delivery, bad map[int64]error) (
+	map[int64]string, error,
+) {
+	dead := map[int64]string{}
+	for _, d := range claims {
+		why := bad[d.ID]
+		if why == nil {
+			continue
+		}
+		n, err := s.changed(ctx, s.write,
+			`UPDATE deliveries SET state = 'dead', reason = ?, held_until = 0, lease_owner = ''
+				WHERE id = ? AND fence = ? AND state = 'new'`, why.Error(), d.ID, d.Fence)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			dead[d.ID] = why.Error()
 		}
 	}
-	return nil
+	return dead, nil
 }
 
 // claimable lists the oldest deliveries that are free and not behind one of their group that is held or goes alone. The

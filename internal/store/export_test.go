@@ -7,10 +7,11 @@ import (
 )
 
 // InTx is for tests that need a transaction that lasts, MeasureClock for those that cannot wait for the next
-// measurement.
+// measurement, and ReadClaimed is the second half of a claim, which another replica may be ahead of.
 var (
 	InTx         = (*Store).inTx
 	MeasureClock = (*Store).measureClock
+	ReadClaimed  = (*Store).readClaimed
 )
 
 // ShiftClock has the store believe that PostgreSQL's clock was so far ahead when it was asked last.
