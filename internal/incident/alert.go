@@ -26,8 +26,12 @@ type Alert struct {
 	// Untold counts its changes since the thread was told of it; Told says that it ever was.
 	Untold int  `json:"untold,omitempty"`
 	Told   bool `json:"told,omitempty"`
-	// EndedBy are the sources (Delivery.Source) that have said that it ended; empty while it fires.
-	EndedBy []string `json:"endedBy,omitempty"`
+	// Ends are the last words about its ends.
+	Ends []AlertEnd `json:"ends,omitempty"`
+	// AnewBy is the source by whose word it fires although the start is not after the last end, and AnewAt when that was
+	// received; zero when the times tell that it fires.
+	AnewBy string    `json:"anewBy,omitempty"`
+	AnewAt time.Time `json:"anewAt,omitzero"`
 }
 
 // Name is the alertname label.
@@ -65,13 +69,20 @@ type Delivery struct {
 	Fence int64 `json:"-"`
 }
 
-// Source is the Alertmanager and the group that the delivery comes from; empty when the Alertmanager is not known. Word
-// from one source comes in the order in which it happened: an Alertmanager ends one notification of a group before it
-// begins the next.
+// sourceSeparator is between the group and the sender of a source.
+const sourceSeparator = "/"
+
+// Source is the group that the delivery tells of and the Alertmanager that it comes from; empty when the Alertmanager
+// is not known. Word from one source comes in the order in which it happened: an Alertmanager ends one notification of
+// a group before it begins the next. Peers have the group in common.
 func (d Delivery) Source() string {
 	if d.Sender == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(d.Sender + "\x00" + d.Receiver + "\x00" + d.GroupKey))
+	return shortHash(d.Receiver+"\x00"+d.GroupKey) + sourceSeparator + shortHash(d.Sender)
+}
+
+func shortHash(of string) string {
+	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:8])
 }

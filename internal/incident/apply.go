@@ -14,6 +14,8 @@ type Result struct {
 	Entries  []Entry
 	// Render says that people should see the change in the message.
 	Render bool
+	// Ignored are the words about alerts that changed nothing.
+	Ignored []IgnoredWords
 }
 
 // Apply works out what an event makes of an incident at a time. It is total and pure: every pair of state and event has
@@ -51,7 +53,7 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 	}
 	a.keepHistory()
 	a.inc.UpdatedAt = now
-	return Result{Incident: a.inc, Entries: a.entries, Render: a.render}, nil
+	return Result{Incident: a.inc, Entries: a.entries, Render: a.render, Ignored: a.ignored}, nil
 }
 
 type applier struct {
@@ -63,7 +65,8 @@ type applier struct {
 	// noteStep becomes Incident.NoteStep with a note that says the reason of this step.
 	noteStep string
 	// index is where each alert is in the incident, by its fingerprint; nil when it is to be made.
-	index map[string]int
+	index   map[string]int
+	ignored []IgnoredWords
 }
 
 func (a *applier) dispatch(ev Event) error {

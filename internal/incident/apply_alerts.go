@@ -20,14 +20,16 @@ func (a *applier) alerts(e AlertsReceived) error {
 		}
 	}
 	for _, in := range e.Alerts {
+		in, _ = in.AtReceipt()
 		n, ok := a.index[in.Fingerprint]
 		if !ok && a.leftOut(in) {
+			a.ignore(e, IgnoredRoom, in)
 			continue
 		}
 		if !ok {
 			a.index[in.Fingerprint] = len(a.inc.Alerts)
-			known := heard(in, e.Source)
-			if in.Firing { // the end of what was never heard of is no news
+			known := a.firstWord(e, in)
+			if known.Firing {
 				joined = append(joined, in)
 				known.Untold = 1
 			}
@@ -37,8 +39,15 @@ func (a *applier) alerts(e AlertsReceived) error {
 		old := &a.inc.Alerts[n]
 		merged, change := merge(*old, in, e.Source)
 		*old = merged
-		if !wasOpen && change == alertSame && a.anew(merged, in) {
-			old.StartsAt, change = in.StartsAt, alertRefired
+		if why, ignored := IgnoredOf(merged, in); ignored {
+			a.ignore(e, why, in)
+		}
+		if !wasOpen && change == alertSame && merged.Firing && in.Firing {
+			if a.anew(in) {
+				old.StartsAt, change = in.StartsAt, alertRefired
+			} else {
+				a.ignore(e, IgnoredClosed, in)
+			}
 		}
 		switch change {
 		case alertResolved:
@@ -63,6 +72,29 @@ func (a *applier) alerts(e AlertsReceived) error {
 	}
 	a.tell(joined, resolved, again, e.Note)
 	return nil
+}
+
+// firstWord is what is known of an alert after the first word about it in this incident. The end of what was never heard
+// of is no news.
+func (a *applier) firstWord(e AlertsReceived, in Alert) Alert {
+	before, told := e.Before[in.Fingerprint]
+	if !told {
+		known := heard(in, e.Source)
+		if !known.Firing {
+			a.ignore(e, IgnoredUnknown, in)
+		}
+		return known
+	}
+	known, _ := merge(before, in, e.Source)
+	known.Untold, known.Told = 0, false
+	if why, ignored := IgnoredOf(known, in); ignored {
+		a.ignore(e, why, in)
+	}
+	return known
+}
+
+func (a *applier) ignore(e AlertsReceived, why Ignored, in Alert) {
+	a.ignored = Ignore(a.ignored, e.Delivery, why, in)
 }
 
 // tell puts each change into the journal. The thread has the first alerts at once, and of later ones what has gathered.
@@ -108,11 +140,11 @@ func (a *applier) rerouted(e Rerouted) error {
 	return nil
 }
 
-// anew says whether an alert that fires on is news for a closed incident: it began after the end (its "resolved" was
+// anew says whether a word that an alert fires on is news for a closed incident: it began after the end (its "resolved" was
 // lost, silenced or never sent), or it still fires well after it. What comes right after the end may have been on its
 // way before.
-func (a *applier) anew(merged, in Alert) bool {
-	return merged.Firing && in.Firing && (in.StartsAt.After(a.inc.ClosedAt) || in.SeenAt.Sub(a.inc.ClosedAt) > lateNews)
+func (a *applier) anew(in Alert) bool {
+	return in.StartsAt.After(a.inc.ClosedAt) || in.SeenAt.Sub(a.inc.ClosedAt) > lateNews
 }
 
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.

@@ -61,8 +61,11 @@ type AlertsReceived struct {
 	Note Note
 	// Mode is the pool's present mode, for an incident that is opened again; empty: it keeps its own.
 	Mode Mode
-	// Source is Delivery.Source.
-	Source string
+	// Source is Delivery.Source, and Delivery its ID; 0 for alerts that come from another incident.
+	Source   string
+	Delivery int64
+	// Before is what was known of alerts, by fingerprint, when no incident knew of them: that they have ended.
+	Before map[string]Alert
 }
 
 // InvestigationStarted says that evidence is being collected for the first time.

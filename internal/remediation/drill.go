@@ -139,7 +139,7 @@ func (e *Engine) drillChange(ctx context.Context, o incident.DrillOrder) (incide
 	if err != nil {
 		return incident.Change{}, false, err
 	}
-	return e.alertsChange(res, 0, now), true, nil
+	return e.alertsOutcome(res, 0, now).changes[0], true, nil
 }
 
 // drillAlerts are the marked alerts of a drill. Their fingerprints are none that Alertmanager makes.

@@ -20,8 +20,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Deps are the engine's collaborators; all are needed, except Scenarios and Within, and Live and DryRun, which are nil
-// when no Kubernetes is configured.
+// Deps are the engine's collaborators; all are needed, except Scenarios, Ignored and Within, and Live and DryRun, which
+// are nil when no Kubernetes is configured.
 type Deps struct {
 	Incidents Incidents
 	Inbox     Inbox
@@ -37,6 +37,8 @@ type Deps struct {
 	Panics *rescue.Log
 	// Now is the present time; time.Now in production.
 	Now func() time.Time
+	// Ignored counts words about alerts that were accepted and changed nothing; nil: nobody counts.
+	Ignored func(why incident.Ignored, words int)
 	// Within is the context of work on an incident, and what is called at its end; nil: the context as it is.
 	Within func(context.Context, incident.Incident) (context.Context, func(error))
 }

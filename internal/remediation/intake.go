@@ -61,11 +61,13 @@ func (e *Engine) drain(ctx context.Context, gather time.Duration) (int, error) {
 // may be called again for the same ones.
 func (e *Engine) foldTogether(ctx context.Context, in []routed) error {
 	for range staleTries {
-		f, err := e.folded(ctx, in)
+		f, ignored, err := e.folded(ctx, in)
 		if err != nil {
 			return err
 		}
-		err = e.deps.Inbox.CommitFolded(ctx, f)
+		if err = e.deps.Inbox.CommitFolded(ctx, f); err == nil {
+			e.reportIgnored(ctx, ignored)
+		}
 		if !errors.Is(err, incident.ErrStale) && !errors.Is(err, incident.ErrPoolOpen) {
 			return err
 		}
@@ -75,15 +77,16 @@ func (e *Engine) foldTogether(ctx context.Context, in []routed) error {
 
 // folded works out what deliveries do: each pool's incident is read once, takes all that is for it in order, and is
 // written once.
-func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, error) {
+func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, []incident.IgnoredWords, error) {
 	var f incident.Folded
+	var ignored []incident.IgnoredWords
 	byPool := map[string][]news{}
 	for _, r := range in {
 		f.Deliveries = append(f.Deliveries, r.delivery)
 		if order := r.delivery.Drill; order != nil {
 			ch, begins, err := e.drillChange(ctx, *order)
 			if err != nil {
-				return incident.Folded{}, err
+				return incident.Folded{}, nil, err
 			}
 			if begins {
 				f.Changes = append(f.Changes, ch)
@@ -93,19 +96,21 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, erro
 			byPool[pool] = append(byPool[pool], news{
 				origin: strconv.FormatInt(r.delivery.ID, 10), received: r.delivery.ReceivedAt,
 				event: incident.AlertsReceived{
-					Alerts: alerts, Note: r.said.of(pool, r.delivery.Truncated), Source: r.delivery.Source(), Mode: e.modeOf(pool),
+					Alerts: alerts, Note: r.said.of(pool, r.delivery.Truncated), Source: r.delivery.Source(),
+					Delivery: r.delivery.ID, Mode: e.modeOf(pool),
 				},
 			})
 		}
 	}
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		changes, ended, err := e.changesOf(ctx, pool, byPool[pool])
+		out, err := e.outcomeOf(ctx, pool, byPool[pool])
 		if err != nil {
-			return incident.Folded{}, err
+			return incident.Folded{}, nil, err
 		}
-		f.Changes, f.Ended = append(f.Changes, changes...), append(f.Ended, ended...)
+		f.Changes, f.Ended = append(f.Changes, out.changes...), append(f.Ended, out.ended...)
+		ignored = append(ignored, out.ignored...)
 	}
-	return f, nil
+	return f, ignored, nil
 }
 
 // news are alerts for one pool. The same origin never begins two incidents of a pool.
@@ -116,32 +121,27 @@ type news struct {
 	received time.Time
 }
 
-// poolChange works out what alerts from one origin do to a pool.
-func (e *Engine) poolChange(
-	ctx context.Context, origin, pool string, ev incident.AlertsReceived,
-) (incident.Change, bool, error) {
-	ev.Mode = e.modeOf(pool)
-	changes, _, err := e.changesOf(ctx, pool, []news{{origin: origin, event: ev}})
-	if err != nil || len(changes) == 0 {
-		return incident.Change{}, false, err
-	}
-	return changes[0], true, nil
+// outcome is what news about a pool do. Ended are alerts that have resolved before any incident knew of them: they do
+// nothing, but a late word about them does nothing either.
+type outcome struct {
+	changes []incident.Change
+	ended   []incident.Alert
+	ignored []incident.IgnoredWords
 }
 
-// changesOf works out what a pool's alerts do, in order: join the open incident, open the last one again, or begin a
-// new one. Alerts that have resolved before anything was known of them do nothing; they are returned, so that a late
-// word about them does nothing either.
-func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]incident.Change, []incident.Alert, error) {
+// outcomeOf works out what a pool's alerts do, in order: join the open incident, open the last one again, or begin a
+// new one.
+func (e *Engine) outcomeOf(ctx context.Context, pool string, all []news) (outcome, error) {
 	now := e.deps.Now()
 	inc, found, err := e.deps.Inbox.OpenIncident(ctx, pool)
 	if err != nil {
-		return nil, nil, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
+		return outcome{}, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
 	}
 	var snoozes []incident.Snooze
 	if !found {
 		inc, found, err = e.deps.Inbox.LastClosed(ctx, pool, now.Add(-incident.MaxSnooze))
 		if err != nil {
-			return nil, nil, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
+			return outcome{}, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
 		}
 		snoozes = inc.SnoozesAt(now)
 		found = found && now.Sub(inc.ClosedAt) <= incident.ReopenWithin
@@ -149,109 +149,36 @@ func (e *Engine) changesOf(ctx context.Context, pool string, all []news) ([]inci
 	if found {
 		_, heard, err := e.heard(ctx, all, inc.Alerts)
 		if err != nil {
-			return nil, nil, err
+			return outcome{}, err
 		}
-		ch, err := e.joiningChange(inc, heard, now)
+		out, err := e.joining(inc, heard, now)
 		if _, refused := errors.AsType[*incident.RefusedError](err); !refused {
-			return []incident.Change{ch}, nil, err
+			return out, err
 		}
 	}
 	early, heard, err := e.heard(ctx, all, nil)
 	if err != nil {
-		return nil, nil, err
+		return outcome{}, err
 	}
-	first := slices.IndexFunc(heard, func(x news) bool {
-		return slices.ContainsFunc(x.event.Alerts, func(a incident.Alert) bool { return a.Firing })
-	})
-	if first < 0 {
-		return nil, early.ended(), nil
+	if early.first < 0 {
+		return outcome{ended: early.ended(), ignored: early.ignored}, nil
 	}
-	ch, err := e.openingChange(pool, heard[first], heard[first+1:], snoozes, now)
-	return []incident.Change{ch}, early.ended(), err
+	out, err := e.opening(pool, heard[early.first], heard[early.first+1:], snoozes, now)
+	out.ended, out.ignored = early.ended(), append(early.ignored, out.ignored...)
+	return out, err
 }
 
-// joiningChange folds alerts into an incident. A refusal says that it does not take them: it has been closed for too
-// long.
-func (e *Engine) joiningChange(inc incident.Incident, all []news, now time.Time) (incident.Change, error) {
+// joining folds alerts into an incident. A refusal says that it does not take them: it has been closed for too long.
+func (e *Engine) joining(inc incident.Incident, all []news, now time.Time) (outcome, error) {
 	events := make([]incident.Event, len(all))
 	for n, x := range all {
 		events[n] = x.event
 	}
 	res, err := applied(inc, now, events...)
 	if err != nil {
-		return incident.Change{}, err
+		return outcome{}, err
 	}
-	return e.alertsChange(res, inc.Version, now), nil
-}
-
-// unknown are alerts of which no incident knows, as they have been heard of so far.
-type unknown struct {
-	known map[string]incident.Alert
-	heard []string
-	// here are those that the incident at hand knows.
-	here map[string]bool
-}
-
-// heard is the news as it is with what was known before of alerts that are not among these.
-func (e *Engine) heard(ctx context.Context, all []news, here []incident.Alert) (*unknown, []news, error) {
-	u := &unknown{known: map[string]incident.Alert{}, here: map[string]bool{}}
-	for _, a := range here {
-		u.here[a.Fingerprint] = true
-	}
-	var fingerprints []string
-	for _, x := range all {
-		for _, a := range x.event.Alerts {
-			if !u.here[a.Fingerprint] {
-				fingerprints = append(fingerprints, a.Fingerprint)
-			}
-		}
-	}
-	if len(fingerprints) == 0 {
-		return u, all, nil
-	}
-	slices.Sort(fingerprints)
-	known, err := e.deps.Inbox.EndedAlerts(ctx, slices.Compact(fingerprints))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, a := range known {
-		u.known[a.Fingerprint] = a
-	}
-	out := slices.Clone(all)
-	for n := range out {
-		out[n].event.Alerts = u.hear(out[n].event)
-	}
-	return u, out, nil
-}
-
-// hear returns alerts as they are with what was known of them: one that fires may have ended already.
-func (u *unknown) hear(ev incident.AlertsReceived) []incident.Alert {
-	out := slices.Clone(ev.Alerts)
-	for n, a := range out {
-		old, ok := u.known[a.Fingerprint]
-		if !ok && a.Firing || u.here[a.Fingerprint] {
-			continue
-		}
-		if !ok {
-			old = incident.Alert{Fingerprint: a.Fingerprint, StartsAt: a.StartsAt}
-		}
-		out[n] = old.Heard(a, ev.Source)
-		u.known[a.Fingerprint] = out[n]
-		u.heard = append(u.heard, a.Fingerprint)
-	}
-	return out
-}
-
-// ended are those that have ended.
-func (u *unknown) ended() []incident.Alert {
-	var out []incident.Alert
-	slices.Sort(u.heard)
-	for _, f := range slices.Compact(u.heard) {
-		if a := u.known[f]; !a.Firing {
-			out = append(out, a)
-		}
-	}
-	return out
+	return e.alertsOutcome(res, inc.Version, now), nil
 }
 
 // modeOf is the mode that a pool has now.
@@ -262,11 +189,10 @@ func (e *Engine) modeOf(pool string) incident.Mode {
 	return e.cfg.Mode
 }
 
-// openingChange makes an incident of the first alerts, and folds the others into it. What is snoozed for the pool stays
-// so.
-func (e *Engine) openingChange(
+// opening makes an incident of the first alerts, and folds the others into it. What is snoozed for the pool stays so.
+func (e *Engine) opening(
 	pool string, first news, others []news, snoozes []incident.Snooze, now time.Time,
-) (incident.Change, error) {
+) (outcome, error) {
 	mode := first.event.Mode
 	events := []incident.Event{first.event}
 	if pool == "" {
@@ -279,13 +205,13 @@ func (e *Engine) openingChange(
 	inc.Snoozes, inc.ReceivedAt = snoozes, first.received
 	res, err := applied(inc, now, events...)
 	if err != nil {
-		return incident.Change{}, err
+		return outcome{}, err
 	}
-	return e.alertsChange(res, 0, now), nil
+	return e.alertsOutcome(res, 0, now), nil
 }
 
-// alertsChange is the change that alerts make. They may make the incident due sooner, and never later.
-func (e *Engine) alertsChange(res incident.Result, expect int64, now time.Time) incident.Change {
+// alertsOutcome is the change that alerts make. They may make the incident due sooner, and never later.
+func (e *Engine) alertsOutcome(res incident.Result, expect int64, now time.Time) outcome {
 	due := e.cfg.Timing.Due(res.Incident, now)
 	switch res.Incident.State {
 	case incident.StateDeciding, incident.StateWatching:
@@ -294,9 +220,10 @@ func (e *Engine) alertsChange(res incident.Result, expect int64, now time.Time) 
 		incident.StateSettling,
 		incident.StateVerifying, incident.StateUndoing, incident.StateClosed:
 	}
-	return incident.Change{
+	ch := incident.Change{
 		Incident: res.Incident, Expect: expect, Entries: res.Entries, Render: res.Render, DueAt: due, Sooner: true,
 	}
+	return outcome{changes: []incident.Change{ch}, ignored: res.Ignored}
 }
 
 // newID is the same for the same origin and pool, so that folding a delivery twice cannot make two incidents.

@@ -71,16 +71,19 @@ func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []
 			return err
 		}
 		origin := fmt.Sprintf("%s/%d", t.inc.ID, t.inc.Version)
-		taken, ok, err := e.poolChange(ctx, origin, pool, incident.AlertsReceived{Alerts: alerts, Note: note})
-		if err != nil || !ok {
+		taken, err := e.outcomeOf(ctx, pool, []news{{
+			origin: origin, event: incident.AlertsReceived{Alerts: alerts, Note: note, Mode: e.modeOf(pool)},
+		}})
+		if err != nil || len(taken.changes) == 0 {
 			return err
 		}
 		letGo := incident.Change{
 			Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Render: left.Render,
 			DueAt: e.cfg.Timing.Due(left.Incident, t.now),
 		}
-		err = e.deps.Incidents.Commit(ctx, letGo, taken)
+		err = e.deps.Incidents.Commit(ctx, letGo, taken.changes[0])
 		if err == nil {
+			e.reportIgnored(ctx, taken.ignored)
 			t.inc = left.Incident
 			t.inc.Version = letGo.Expect + 1
 			return nil

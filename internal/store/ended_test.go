@@ -16,7 +16,7 @@ import (
 func ended(f string, end time.Time) incident.Alert {
 	return incident.Alert{
 		Fingerprint: f, Labels: map[string]string{"a": "b"}, StartsAt: now, EndsAt: end, LastEnd: end,
-		SeenAt: now, EndedBy: []string{"x"},
+		SeenAt: now, Ends: []incident.AlertEnd{{By: "x", Start: now, End: end}},
 	}
 }
 
