@@ -22,6 +22,7 @@ type decoder struct {
 	out             incident.Delivery
 	version, status string
 	alerts          int
+	ahead           ahead
 	errs            []error
 
 	pairs []pair
@@ -50,7 +51,7 @@ func (p *decoderPool) put(d *decoder) {
 	if d.json.InputOffset() > smallBody {
 		return // it has grown with what it read
 	}
-	d.out, d.version, d.status, d.alerts, d.errs = incident.Delivery{}, "", "", 0, nil
+	d.out, d.version, d.status, d.alerts, d.ahead, d.errs = incident.Delivery{}, "", "", 0, ahead{}, nil
 	clear(d.pairs)
 	p.free.Put(d)
 }
@@ -224,7 +225,7 @@ func (d *decoder) count(path where, into *uint64) error {
 }
 
 func (d *decoder) list() error {
-	d.out.Alerts, d.alerts = nil, 0
+	d.out.Alerts, d.alerts, d.ahead = nil, 0, ahead{}
 	if there, err := d.there('[', where{field: "alerts"}); !there {
 		return err
 	}
@@ -295,7 +296,7 @@ func (d *decoder) alert(n int) error {
 	if !out.Firing {
 		out.EndsAt = a.EndsAt // a firing alert always carries a zero endsAt, so it says nothing about that
 	}
-	d.out.Alerts = append(d.out.Alerts, out)
+	d.out.Alerts = append(d.out.Alerts, d.ahead.add(out))
 	return nil
 }
 

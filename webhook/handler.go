@@ -43,6 +43,7 @@ type Handler struct {
 	// accepted is the one of count that is counted with each delivery.
 	accepted prometheus.Counter
 	refusals logLimiter
+	early    *early
 	room     *room
 }
 
@@ -59,15 +60,19 @@ func New(
 	count := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "vllm_medic_webhook_requests_total", Help: "Requests of Alertmanager by what was answered.",
 	}, []string{"answer"})
-	if err := reg.Register(count); err != nil {
-		return nil, err
+	ahead := newEarly(logger)
+	for _, c := range []prometheus.Collector{count, ahead.count} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
 	}
 	for _, answer := range []string{"unauthorized", "invalid", "too_large", "busy", "unreadable", "unavailable"} {
 		count.WithLabelValues(answer) // a rule sees the first one only when there was a 0 before
 	}
 	return &Handler{
 		auth: auth, inbox: inbox, logger: logger, now: now, count: count,
-		accepted: count.WithLabelValues("accepted"), refusals: logLimiter{last: map[string]time.Time{}}, room: newRoom(),
+		accepted: count.WithLabelValues("accepted"), refusals: logLimiter{last: map[string]time.Time{}}, early: ahead,
+		room: newRoom(),
 	}, nil
 }
 
@@ -90,7 +95,7 @@ func (h *Handler) Handle(c echo.Context) error {
 	if err := body.admit(r.ContentLength); err != nil {
 		return h.refuse(ctx, http.StatusServiceUnavailable, "busy", err.Error())
 	}
-	d, err := DecodeFrom(body, h.now())
+	d, told, err := decodeFrom(body, h.now())
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(body.err, &large):
@@ -105,13 +110,15 @@ func (h *Handler) Handle(c echo.Context) error {
 	case err != nil:
 		return h.refuse(ctx, http.StatusBadRequest, "invalid", err.Error())
 	}
-	d.Sender = sender(d.Sender, r)
+	external := d.Sender
+	d.Sender = sender(external, r)
 	id, err := h.inbox.AddDelivery(ctx, d)
 	if err != nil {
 		h.logger.ErrorContext(ctx, "a delivery could not be stored; Alertmanager will send it again", "err", err)
 		return h.refuse(ctx, http.StatusServiceUnavailable, "unavailable", "the store cannot take it now; send it again")
 	}
 	h.accepted.Inc()
+	h.early.note(ctx, d, told, "from", r.RemoteAddr, "external_url", fmt.Sprintf("%.200s", external))
 	h.logger.InfoContext(ctx, "delivery stored", "delivery", id, "alerts", len(d.Alerts), "reason", d.Reason)
 	return c.JSONBlob(http.StatusOK, fmt.Appendf(nil, "{\"status\":\"stored\",\"delivery\":%d}\n", id))
 }

@@ -34,11 +34,20 @@ func (i *inbox) AddDelivery(_ context.Context, d incident.Delivery) (int64, erro
 
 func serve(t *testing.T, auth credential.Credential, in *inbox, log io.Writer) http.Handler {
 	t.Helper()
+	return routed(newHandler(t, auth, in, log))
+}
+
+func newHandler(t *testing.T, auth credential.Credential, in *inbox, log io.Writer) *Handler {
+	t.Helper()
 	h, err := New(auth, in, slog.New(slog.NewTextHandler(log, nil)), func() time.Time { return now },
 		prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return h
+}
+
+func routed(h *Handler) http.Handler {
 	e := echo.New()
 	e.POST(Path, h.Handle)
 	return e

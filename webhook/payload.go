@@ -37,21 +37,28 @@ func Decode(body []byte, now time.Time) (incident.Delivery, error) {
 // DecodeFrom is Decode for a body that is still being read. It stops at the first bound that is passed, so that it
 // never holds more than the bounds allow. Errors of the reader are wrapped. The delivery's sender is what the payload
 // says of it, its external URL. Fields that are not known are ignored, because Alertmanager adds some from time to
-// time.
+// time. Times after now are taken for now, as incident.Alert.AtReceipt says.
 func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
+	d, _, err := decodeFrom(r, now)
+	return d, err
+}
+
+// decodeFrom is DecodeFrom, and says what the payload told of the time after now.
+func decodeFrom(r io.Reader, now time.Time) (incident.Delivery, ahead, error) {
 	d := decoders.get(r)
 	defer decoders.put(d)
 	d.now, d.out = now, incident.Delivery{ReceivedAt: now}
 	if err := d.payload(); err != nil {
-		return incident.Delivery{}, syntax(err)
+		return incident.Delivery{}, ahead{}, syntax(err)
 	}
 	switch _, err := d.json.ReadToken(); {
 	case errors.Is(err, io.EOF):
-		return d.result()
+		out, err := d.result()
+		return out, d.ahead, err
 	case err == nil || syntactic(err):
-		return incident.Delivery{}, errors.New("the body must be one JSON object; something follows it")
+		return incident.Delivery{}, ahead{}, errors.New("the body must be one JSON object; something follows it")
 	default:
-		return incident.Delivery{}, err
+		return incident.Delivery{}, ahead{}, err
 	}
 }
 

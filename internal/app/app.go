@@ -81,6 +81,7 @@ type App struct {
 	reporting chan struct{}
 	registry  *prometheus.Registry
 	outgoing  *outgoing
+	ignored   *prometheus.CounterVec
 	// tracer is nil when no traces are made.
 	tracer   *tracing.Tracer
 	panics   *rescue.Log
@@ -99,7 +100,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	}
 	a := &App{
 		opts: opts, registry: prometheus.NewRegistry(), failed: make(chan error, 8), reporting: make(chan struct{}, 1),
-		outgoing: newOutgoing(),
+		outgoing: newOutgoing(), ignored: newIgnored(),
 	}
 	a.opts.Transport = a.outgoing.around(opts.Transport)
 	if err := a.build(ctx); err != nil {
@@ -160,6 +161,9 @@ func (a *App) build(ctx context.Context) error {
 		Playbooks: a.playbooks,
 		Live:      parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
 		Within: a.tracer.Within,
+		Ignored: func(why incident.Ignored, words int) {
+			a.ignored.WithLabelValues(string(why)).Add(float64(words))
+		},
 	})
 	if err != nil {
 		return err

@@ -212,7 +212,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 			counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics,
 			pools: a.poolNames, diagnoses: a.playbooks.diagnoses,
 		},
-		a.playbooks, notifications(a.dispatchers), a.outgoing,
+		a.playbooks, notifications(a.dispatchers), a.outgoing, a.ignored,
 		spans{a.tracer},
 	}
 	if a.slack != nil {

@@ -14,9 +14,11 @@ type Alert struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Firing      bool              `json:"firing"`
 	// StartsAt is the earliest start seen. It may move backwards when a second Prometheus reports the same alert.
-	StartsAt     time.Time `json:"startsAt"`
-	EndsAt       time.Time `json:"endsAt,omitzero"`
-	GeneratorURL string    `json:"generatorURL,omitempty"`
+	StartsAt time.Time `json:"startsAt"`
+	EndsAt   time.Time `json:"endsAt,omitzero"`
+	// NoStart says of a word about the alert that StartsAt is only its receipt: the start that it told cannot have been.
+	NoStart      bool   `json:"noStart,omitempty"`
+	GeneratorURL string `json:"generatorURL,omitempty"`
 	// SeenAt is when the newest delivery with this alert was stored.
 	SeenAt time.Time `json:"seenAt"`
 	// NewestStart is the latest start heard of, and LastEnd the latest end: between them they say whether it fires, in

@@ -33,8 +33,12 @@ const (
 
 // heard is an alert of which nothing was known before.
 func heard(in Alert, source string) Alert {
-	out, _ := merge(Alert{Fingerprint: in.Fingerprint, Firing: in.Firing, StartsAt: in.StartsAt, Ends: in.Ends}, in,
-		source)
+	in, _ = in.AtReceipt()
+	known := Alert{Fingerprint: in.Fingerprint, Firing: in.Firing, StartsAt: in.StartsAt, Ends: in.Ends}
+	if in.Firing && in.NoStart {
+		known.NewestStart, known.AnewBy, known.AnewAt = known.LastEnd.Add(1), source, in.SeenAt
+	}
+	out, _ := merge(known, in, source)
 	return out
 }
 
@@ -50,6 +54,7 @@ func (a Alert) Heard(in Alert, source string) Alert {
 //
 // A "firing" may start before the end that is known and be true all the same; firesAnew decides. The alert gets a start
 // of the bot's own then, just after that end, and whose word it was: no end that this source tells need come after it.
+// So does one whose start cannot have been: it says that the alert fires, and not since when.
 //
 // What must stay true: once every Alertmanager has had its last word about an alert, each in its own order and however
 // often, the alert is as they say. And no word hides an alert beyond the next delivery that says it fires, unless it is
@@ -61,13 +66,19 @@ func merge(old, in Alert, source string) (Alert, alertChange) {
 	out.Labels, out.Annotations, out.GeneratorURL = in.Labels, in.Annotations, in.GeneratorURL
 	out.SeenAt = later(old.SeenAt, in.SeenAt)
 	// The word itself knows more when it has been folded before.
-	start := later(later(old.NewestStart, old.StartsAt), in.NewestStart)
+	start := old.NewestStart
+	if start.IsZero() { // of an older version
+		start = old.StartsAt
+	}
+	start = later(start, in.NewestStart)
 	end := later(later(old.LastEnd, old.EndsAt), in.LastEnd)
 	anew := false
 	switch {
 	case !in.Firing:
-		over := later(in.EndsAt, in.StartsAt)
-		start = later(start, in.StartsAt)
+		over := in.EndsAt
+		if !in.NoStart {
+			start, over = later(start, in.StartsAt), later(over, in.StartsAt)
+		}
 		if old.Firing && old.aloneOn(source) && !in.SeenAt.Before(old.AnewAt) {
 			over = later(over, start)
 		}
@@ -75,10 +86,11 @@ func merge(old, in Alert, source string) (Alert, alertChange) {
 		if !over.Before(start) { // else it is about an episode before, and says nothing of this one
 			out.Ends = remember(old.Ends, AlertEnd{By: source, Start: in.StartsAt, End: over}, in.SeenAt)
 		}
-	case !old.Firing && !in.StartsAt.After(end) && firesAnew(old, in, source, start, end):
+	case !old.Firing && (in.NoStart || !in.StartsAt.After(end)) && firesAnew(old, in, source, start, end):
 		start, anew = end.Add(1), true
 		out.AnewBy, out.AnewAt = source, in.SeenAt
 		out.Ends = withoutStart(old.Ends, in.StartsAt)
+	case in.NoStart: // it is known to fire, or the word is late
 	default:
 		start = later(start, in.StartsAt)
 		if old.Firing && toldEnd(old.Ends, source, in.StartsAt) {

@@ -64,6 +64,30 @@ func TestNoWordSilencesAnAlertAndNoneKeepsItFiring(t *testing.T) {
 		{"a start in the future", []word{
 			says("g/a", 30, fires(10)), says("h/x", 60, fires(year)), says("g/a", 90, ended(10, 80)),
 		}, false},
+		{"a start in the future, just after the end", []word{
+			says("g/a", 30, fires(10)), says("h/x", 60, fires(year)), says("g/a", 90, ended(10, 50)),
+		}, false},
+		{"a start in the future, and an end from before it", []word{
+			says("h/x", 60, fires(year)), says("g/a", 90, ended(10, 50)),
+		}, false},
+		{"a start in the future, and the real alert after it", []word{
+			says("h/x", 60, fires(year)), says("g/a", 90, ended(10, 50)), says("g/a", 120, fires(100)),
+		}, true},
+		{"a start in the future after the end, and the next episode", []word{
+			says("g/a", 30, fires(10)), says("g/a", 50, ended(10, 40)), says("h/x", 60, fires(year)),
+			says("g/a", 120, fires(100)), says("g/a", 150, ended(100, 140)),
+		}, false},
+		{"a start in the past and an end in the future, again and again", []word{
+			says("g/a", 30, fires(10)), says("h/x", 60, ended(year, 0)), says("h/x", 61, ended(year, -60)),
+		}, true},
+		{"a clock that is ahead by an hour", []word{
+			says("g/a", 30, fires(3610)), says("g/a", 60, ended(3610, 3650)), says("g/a", 90, fires(3680)),
+		}, true},
+		{"a clock that is ahead by an hour, and it ended", []word{
+			says("g/a", 30, fires(3610)), says("g/b", 31, fires(3610)), says("g/a", 60, ended(3610, 3650)),
+			says("g/a", 90, fires(3680)), says("g/b", 91, ended(3610, 3650)), says("g/a", 120, ended(3680, 3700)),
+			says("g/b", 130, fires(3680)), says("g/b", 140, ended(3680, 3700)),
+		}, false},
 		{"a start in the future of an alert that isn't known", []word{
 			says("h/x", 60, fires(year)), says("g/a", 90, ended(10, 80)),
 		}, false},

@@ -15,10 +15,11 @@ func (a Alert) AtReceipt() (Alert, time.Duration) {
 		return a, 0
 	}
 	ahead := time.Duration(0)
-	for _, t := range []*time.Time{&a.StartsAt, &a.EndsAt} {
-		if by := t.Sub(a.SeenAt); by > ClockTolerance {
-			*t, ahead = a.SeenAt, max(ahead, by)
-		}
+	if by := a.StartsAt.Sub(a.SeenAt); by > ClockTolerance {
+		a.StartsAt, a.NoStart, ahead = a.SeenAt, true, by
+	}
+	if by := a.EndsAt.Sub(a.SeenAt); by > ClockTolerance {
+		a.EndsAt, ahead = a.SeenAt, max(ahead, by)
 	}
 	return a, ahead
 }

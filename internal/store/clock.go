@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 const (
 	// clockEvery is how often PostgreSQL is asked for the time; in between the machine only counts on.
 	clockEvery = 10 * time.Second
-	// clockTolerance is how far this machine's clock may be from PostgreSQL's without a word.
-	clockTolerance = 5 * time.Second
 	// clockStep is how far a clock must have been set for it to be a step; less is drift, or how exactly it can be
 	// measured.
 	clockStep = 2 * time.Second
@@ -146,7 +146,7 @@ func (s *Store) reportOffset(ctx context.Context, at time.Time) {
 	c.mu.Lock()
 	c.offset = c.machine().Add(-time.Since(at)).Round(0).Sub(c.told)
 	offset, was := c.offset.Round(time.Millisecond), c.apart
-	c.apart = offset.Abs() > clockTolerance
+	c.apart = offset.Abs() > incident.ClockTolerance
 	apart := c.apart
 	c.mu.Unlock()
 	switch {
