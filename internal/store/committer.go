@@ -189,7 +189,10 @@ func (c *committer) within(ctx context.Context, since time.Time, size int,
 	c.state.begin(since)
 	commit, cancel := context.WithTimeoutCause(ctx, c.state.patience, ErrTimeout)
 	defer cancel()
-	err := c.store.opts.Panics.Do(commit, Part, func() error { return c.store.inTx(commit, fn) })
+	err := c.store.file.damaged()
+	if err == nil {
+		err = c.store.opts.Panics.Do(commit, Part, func() error { return c.store.inTx(commit, fn) })
+	}
 	if ctx.Err() != nil {
 		return err // the process ends
 	}

@@ -61,7 +61,10 @@ type Store struct {
 	write, read *sql.DB
 	postgres    bool
 	// alone is held as long as a SQLite store is open: it serves one process.
-	alone   *flock.Flock
+	alone *flock.Flock
+	// file watches SQLite's files, on which keep has a connection; nil on PostgreSQL.
+	file    *sqliteFile
+	keep    *sql.Conn
 	server  *pgx.ConnConfig // of PostgreSQL
 	wake    *waker
 	commits *committer
@@ -265,5 +268,5 @@ func (s *Store) closeDBs() error {
 	if s.postgres {
 		return s.write.Close()
 	}
-	return errors.Join(s.statements.close(), s.write.Close(), s.read.Close(), s.alone.Unlock())
+	return errors.Join(s.statements.close(), s.keep.Close(), s.write.Close(), s.read.Close(), s.alone.Unlock())
 }

@@ -33,8 +33,10 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // Ready says whether the store takes commits and answers, and why not: *NotReadyError. It asks for nothing but a sign
 // of life, for which it waits as long as the context lets it, and never for the writer.
 func (s *Store) Ready(ctx context.Context) error {
-	if err := s.commits.state.trouble(time.Now()); err != nil {
-		return err
+	for _, trouble := range []error{s.file.check(ctx), s.file.damaged(), s.commits.state.trouble(time.Now())} {
+		if trouble != nil {
+			return trouble
+		}
 	}
 	if err := s.ping(ctx, s.read); err != nil {
 		return notReady(err)
@@ -152,6 +154,10 @@ var reasons = map[int]string{
 
 // notReady says in one line, without names, why the database failed.
 func notReady(err error) *NotReadyError {
+	if known, ok := errors.AsType[*NotReadyError](err); ok {
+		again := *known // its fields are noted elsewhere, too
+		return &again
+	}
 	e := &NotReadyError{Reason: "the log says why", Since: time.Now(), Err: err}
 	var pg *pgconn.PgError
 	var lite *sqlite.Error

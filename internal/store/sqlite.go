@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"modernc.org/sqlite" // also the driver "sqlite"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 func (s *Store) openSQLite(ctx context.Context, path string) error {
@@ -49,6 +49,9 @@ func (s *Store) lock(path string) error {
 }
 
 func (s *Store) openFile(ctx context.Context, path string) error {
+	if err := adoptSaved(ctx, path, s.opts.Logger); err != nil {
+		return err
+	}
 	// Created here so that nobody else can read it: alert labels can be sensitive.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the operator's own
 	if err != nil {
@@ -72,10 +75,13 @@ func (s *Store) openFile(ctx context.Context, path string) error {
 	if s.read, err = sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode()); err != nil {
 		return errors.Join(err, s.write.Close())
 	}
-	s.read.SetMaxOpenConns(4)
+	s.read.SetMaxOpenConns(5) // one of them is watchFile's
 	err = s.ping(ctx, s.write)
 	if err == nil {
 		err = s.check(ctx, path)
+	}
+	if err == nil {
+		err = s.watchFile(ctx, path)
 	}
 	if err != nil {
 		return errors.Join(broken(path, err), s.write.Close(), s.read.Close())
@@ -123,9 +129,7 @@ func (s *Store) check(ctx context.Context, path string) error {
 
 // broken says what to do about a file that cannot be used.
 func broken(path string, err error) error {
-	var lite *sqlite.Error
-	if errors.Is(err, errDamaged) ||
-		(errors.As(err, &lite) && (lite.Code()&0xff == sqliteCorrupt || lite.Code()&0xff == sqliteNotADB)) {
+	if errors.Is(err, errDamaged) || unreadableFile(err) {
 		return fmt.Errorf("%s: %w; restore a backup, save what is left with sqlite3's .recover, or move the file and its "+
 			"-wal away to begin with an empty store, "+
 			"which knows nothing of changes that are still in force", path, err)

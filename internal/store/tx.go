@@ -102,6 +102,7 @@ func (s *Store) late(ctx context.Context, err error) error {
 		return nil
 	}
 	s.renew(err)
+	s.file.note(ctx, err)
 	if errors.Is(context.Cause(ctx), ErrTimeout) && !errors.Is(err, ErrTimeout) {
 		return fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
@@ -133,6 +134,11 @@ func (s *Store) inSnapshot(ctx context.Context, fn func(ctx context.Context, tx 
 func (s *Store) transact(ctx context.Context, db *sql.DB, opts *sql.TxOptions,
 	fn func(ctx context.Context, tx *sql.Tx) error,
 ) error {
+	if db == s.write {
+		if err := s.file.check(ctx); err != nil {
+			return err
+		}
+	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -195,6 +201,11 @@ func (s *Store) changed(ctx context.Context, db querier, query string, args ...a
 
 // exec runs a statement.
 func (s *Store) exec(ctx context.Context, db querier, query string, args ...any) (sql.Result, error) {
+	if db == querier(s.write) {
+		if err := s.file.check(ctx); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := s.bound(ctx, db)
 	defer cancel()
 	var res sql.Result
