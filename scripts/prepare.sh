@@ -17,6 +17,7 @@ need ca-certificates '/etc/ssl/certs/ca-certificates.crt'
 command -v gcc >/dev/null || missing+=(gcc) # for the race detector
 need libc6-dev '/usr/include/stdlib.h'
 [ -n "${VLLM_MEDIC_TEST_POSTGRES:-}" ] || command -v initdb >/dev/null || need postgresql '/usr/lib/postgresql/*/bin/initdb'
+command -v pgbouncer >/dev/null || need pgbouncer '/usr/sbin/pgbouncer'
 # Slack's SDKs are for Node. Where nodejs is not Debian's, npm is a part of it.
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)

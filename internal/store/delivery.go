@@ -41,6 +41,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now time.Time
 	s.clock.lease(lease)
 	for {
 		out, dead, err := s.claimDeliveries(ctx, owner, now, lease, limit)
+		s.claims.note(err)
 		for id, why := range dead {
 			s.gaveUp(ctx, id, why)
 		}

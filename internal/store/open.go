@@ -12,11 +12,11 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
@@ -63,11 +63,14 @@ type Store struct {
 	// alone is held as long as a SQLite store is open: it serves one process.
 	alone *flock.Flock
 	// file watches SQLite's files, on which keep has a connection; nil on PostgreSQL.
-	file    *sqliteFile
-	keep    *sql.Conn
-	server  *pgx.ConnConfig // of PostgreSQL
+	file   *sqliteFile
+	keep   *sql.Conn
+	server *pgx.ConnConfig // of PostgreSQL
+	// pooled says that a pooler is in front of PostgreSQL; see pooler.go.
+	pooled  atomic.Bool
 	wake    *waker
 	commits *committer
+	claims  claimState
 	clock   clock
 	named   seen
 	// statements are prepared on SQLite's writer.
@@ -119,7 +122,7 @@ func Open(ctx context.Context, rawURL string, opts Options) (*Store, error) {
 	s.commits = newCommitter(s)
 	s.background(run, s.commits.run, s.commits.end)
 	s.background(run, s.watchClock, nil)
-	if s.postgres {
+	if s.postgres && !s.pooled.Load() {
 		s.background(run, s.listen, nil)
 	}
 	return s, nil
@@ -150,7 +153,9 @@ func (s *Store) provider(db *sql.DB) (*goose.Provider, error) {
 		if err != nil {
 			return nil, err
 		}
-		opts = append(opts, goose.WithSessionLocker(locker))
+		if !s.pooled.Load() { // see migrating
+			opts = append(opts, goose.WithSessionLocker(locker))
+		}
 	}
 	dir, err := fs.Sub(migrations, "migrations/"+name)
 	if err != nil {
@@ -212,9 +217,13 @@ func (s *Store) migrate(ctx context.Context) (err error) {
 	defer cancel()
 	db := s.write
 	if s.postgres {
-		db = stdlib.OpenDB(*s.server) // without the limits of statements
+		db = s.openServer(s.server, nil) // without the limits of statements
 		defer func() { err = errors.Join(err, db.Close()) }()
 	}
+	return s.migrating(ctx, db, func() error { return s.migrateWith(ctx, db) })
+}
+
+func (s *Store) migrateWith(ctx context.Context, db *sql.DB) error {
 	p, err := s.provider(db)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
@@ -45,7 +44,7 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 		return err
 	}
 	s.postgres, s.server = true, cfg
-	s.write = stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(s.limit))
+	s.write = s.openServer(cfg, s.limit)
 	s.write.SetMaxOpenConns(maxConns)
 	s.write.SetMaxIdleConns(idleConns)
 	s.write.SetConnMaxLifetime(connLife)
@@ -53,6 +52,9 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 	if err := s.ping(ctx, s.write); err != nil {
 		return errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host,
 			redact.Without(err.Error(), cfg.Password)), s.write.Close())
+	}
+	if err := s.checkPooler(ctx); err != nil {
+		return errors.Join(err, s.write.Close())
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
@@ -63,8 +63,12 @@ func (r *Reader) openServer(rawURL string) error {
 	if err != nil {
 		return err
 	}
-	cfg.RuntimeParams["default_transaction_read_only"] = "on"
-	r.s.postgres, r.s.read, r.password = true, stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(r.s.limit)), cfg.Password
+	r.s.postgres, r.password = true, cfg.Password
+	// Not as a parameter of the start, which a PgBouncer refuses. Behind a pooler it would make the connection's next
+	// client read only, so there it is only the methods of a Reader that write nothing.
+	r.s.read = r.s.openServer(cfg, func(ctx context.Context, conn *pgx.Conn) error {
+		return errors.Join(r.s.limit(ctx, conn), conn.PgConn().Exec(ctx, `SET default_transaction_read_only = on`).Close())
+	})
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // Ready says whether the store takes commits and answers, and why not: *NotReadyError. It asks for nothing but a sign
 // of life, for which it waits as long as the context lets it, and never for the writer.
 func (s *Store) Ready(ctx context.Context) error {
-	for _, trouble := range []error{s.file.check(ctx), s.file.damaged(), s.commits.state.trouble(time.Now())} {
+	for _, trouble := range []error{s.file.check(ctx), s.file.damaged(), s.commits.state.trouble(time.Now()), s.claims.trouble()} {
 		if trouble != nil {
 			return trouble
 		}
@@ -42,6 +42,46 @@ func (s *Store) Ready(ctx context.Context) error {
 		return notReady(err)
 	}
 	return nil
+}
+
+// claimFailures is how many claims on deliveries in a row must have failed for the store not to be ready: what is
+// delivered is kept, but nobody gets to see it. One failure may be a connection that broke.
+const claimFailures = 3
+
+// claimState is how the claims on deliveries go.
+type claimState struct {
+	mu     sync.Mutex
+	failed int
+	since  time.Time
+	err    error
+}
+
+// note keeps how a claim went; one that was given up here says nothing.
+func (c *claimState) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		c.failed, c.err = 0, nil
+	case errors.Is(err, context.Canceled):
+	default:
+		if c.failed++; c.failed == 1 {
+			c.since = time.Now()
+		}
+		c.err = err
+	}
+}
+
+// trouble is why deliveries are not processed; nil when they are.
+func (c *claimState) trouble() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failed < claimFailures {
+		return nil
+	}
+	e := notReady(c.err)
+	e.Reason, e.Since = "deliveries are kept, but cannot be claimed to be processed: "+e.Reason, c.since
+	return e
 }
 
 // commitState is what is known of the commits, without asking anybody.

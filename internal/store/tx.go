@@ -171,7 +171,11 @@ func (s *Store) transactOn(ctx context.Context, conn *sql.Conn, prepared bool, o
 			giveUp(conn)
 		}
 	}()
-	if err := fn(ctx, tx); err != nil {
+	err = s.limitTx(ctx, tx)
+	if err == nil {
+		err = fn(ctx, tx)
+	}
+	if err != nil {
 		e := tx.Rollback()
 		if ended = e == nil || errors.Is(e, sql.ErrTxDone); !ended {
 			return errors.Join(err, fmt.Errorf("roll back: %w", e))
