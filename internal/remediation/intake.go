@@ -94,7 +94,7 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, []in
 		}
 		for pool, alerts := range r.byPool {
 			byPool[pool] = append(byPool[pool], news{
-				origin: strconv.FormatInt(r.delivery.ID, 10), received: r.delivery.ReceivedAt,
+				origin: originOf(r.delivery), received: r.delivery.ReceivedAt,
 				event: incident.AlertsReceived{
 					Alerts: alerts, Note: r.said.of(pool, r.delivery.Truncated), Source: r.delivery.Source(),
 					Delivery: r.delivery.ID, Mode: e.modeOf(pool),
@@ -224,6 +224,13 @@ func (e *Engine) alertsOutcome(res incident.Result, expect int64, now time.Time)
 		Incident: res.Incident, Expect: expect, Entries: res.Entries, Render: res.Render, DueAt: due, Sooner: true,
 	}
 	return outcome{changes: []incident.Change{ch}, ignored: res.Ignored}
+}
+
+// originOf names a delivery the same however often it is folded. Its number alone would not do: a database that was
+// restored from a backup gives the numbers since then again, and an incident must not get the id of another one, whose
+// messages are still in Slack.
+func originOf(d incident.Delivery) string {
+	return strconv.FormatInt(d.ID, 10) + "@" + strconv.FormatInt(d.ReceivedAt.UnixNano(), 10)
 }
 
 // newID is the same for the same origin and pool, so that folding a delivery twice cannot make two incidents.

@@ -26,6 +26,10 @@ type SocketConfig struct {
 	Retry, RetryMax, RetryRefused time.Duration
 	// Settled is how long a connection must have lasted for its end to be nothing special (10 s).
 	Settled time.Duration
+	// AtOnce is how many connections that lasted less may be followed by the next one without a wait, within a minute
+	// (40): one that is cut every two seconds carries clicks in between. Slack says when that is too often for it, which
+	// is kept in any case.
+	AtOnce int
 }
 
 func (c SocketConfig) withDefaults() SocketConfig {
@@ -35,6 +39,7 @@ func (c SocketConfig) withDefaults() SocketConfig {
 	c.RetryMax = cmp.Or(c.RetryMax, 30*time.Second)
 	c.RetryRefused = cmp.Or(c.RetryRefused, time.Minute)
 	c.Settled = cmp.Or(c.Settled, 10*time.Second)
+	c.AtOnce = cmp.Or(c.AtOnce, 40)
 	return c
 }
 
@@ -65,6 +70,8 @@ type Socket struct {
 	mu    sync.Mutex
 	state SocketState
 	said  string // the trouble that was logged last
+	pace  pace
+	cut   bool // it was logged that connections are cut again and again
 }
 
 // SocketState is what is known of the connections.
@@ -119,15 +126,14 @@ func NewSocket(cfg SocketConfig, deps SocketDeps) (*Socket, error) {
 func (s *Socket) Run(ctx context.Context) error {
 	var links sync.WaitGroup
 	defer links.Wait()
-	failures := 0
 	for ctx.Err() == nil {
 		l, err := s.connect(ctx)
 		if err != nil {
 			s.unconnected(ctx, err)
-			s.pause(ctx, s.wait(err, failures))
-			failures++
+			s.pause(ctx, s.wait(err, s.failed()))
 			continue
 		}
+
 		s.connected(ctx)
 		links.Go(func() { s.serve(ctx, l) })
 		select {
@@ -135,15 +141,40 @@ func (s *Socket) Run(ctx context.Context) error {
 			return nil
 		case <-l.over:
 		}
-		if time.Since(l.since) >= s.cfg.Settled {
-			failures = 0
-			continue
+		if !s.ended(ctx, time.Since(l.since)) {
+			s.pause(ctx, s.wait(nil, s.failed()))
 		}
-		s.pause(ctx, s.wait(nil, failures))
-		failures++
 	}
 	return nil
 }
+
+// failed counts one more wait in a row and returns how many there were before.
+func (s *Socket) failed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pace.failures++
+	return s.pace.failures - 1
+}
+
+// ended notes that a connection has to be replaced and says whether that is done without a wait. That connections are
+// cut again and again is logged once, until there was none for a while.
+func (s *Socket) ended(ctx context.Context, lived time.Duration) bool {
+	s.mu.Lock()
+	atOnce := s.pace.ended(time.Now(), lived, s.cfg)
+	cuts := s.pace.cuts(time.Now())
+	news := cuts > 0 && !s.cut
+	s.cut = cuts > 0
+	s.mu.Unlock()
+	if news {
+		s.logger.WarnContext(ctx, "connections to Slack are cut again and again; clicks in between are lost", "count", cuts,
+			"reason", cutNext)
+	}
+	return atOnce
+}
+
+// cutNext is what to do about connections that do not last.
+const cutNext = "Something between the bot and Slack cuts connections: check proxies, firewalls and the network. " +
+	"Or set slack.mode: http."
 
 // State is what is known of the connections now.
 func (s *Socket) State() SocketState {
@@ -160,13 +191,28 @@ const reconnecting = 10 * time.Second
 func (s *Socket) Trouble() (Trouble, bool) {
 	st := s.State()
 	if st.Open > 0 || (st.Err == nil && time.Since(st.Lost) < reconnecting) {
-		return Trouble{}, false
+		return s.cutTrouble()
 	}
 	t := Trouble{Text: "no connection for clicks and commands", Since: st.Lost}
 	if permanent, ok := errors.AsType[*notify.PermanentError](st.Err); ok {
 		t.Text, t.Next = t.Text+": "+permanent.Error(), permanent.Next
 	}
 	return t, true
+}
+
+// cutTrouble says that connections do not last; false when they do.
+func (s *Socket) cutTrouble() (Trouble, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cuts := s.pace.cuts(time.Now())
+	if cuts == 0 {
+		return Trouble{}, false
+	}
+	return Trouble{
+		Text:  fmt.Sprintf("the connection for clicks and commands was cut %d times in a minute", cuts),
+		Next:  cutNext,
+		Since: s.pace.since(),
+	}, true
 }
 
 // wait is how long to wait before the next attempt. The time that Slack demands is kept.
