@@ -174,7 +174,8 @@ func (a *App) notice() string {
 // The metrics of Slack. docs/operations.md says what to do about each.
 var (
 	descSlackUp = desc("slack_up",
-		"1 if Slack answers, refuses nothing that someone has to fix and, in Socket Mode, a connection is open, else 0.")
+		"1 if Slack answers, takes messages in every channel, limits no calls for more than a minute, refuses nothing that "+
+			"someone has to fix and, in Socket Mode, keeps a connection open, else 0.")
 	descSlackCalls       = desc("slack_calls_total", "Calls to Slack's Web API by how they ended.", "result")
 	descSlackConnections = desc("slack_connections", "Open Socket Mode connections; 2 for a while when Slack renews one.")
 	descSlackOpened      = desc("slack_connections_opened_total", "Socket Mode connections that were opened.")

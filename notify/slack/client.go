@@ -213,6 +213,7 @@ func (c *Client) once(ctx context.Context, of allowance, call func(context.Conte
 // it.
 func (c *Client) wrap(of allowance, err error) error {
 	c.health.note(of.method, err)
+	c.health.channels.note(of.channel, err)
 	if err == nil {
 		return nil
 	}

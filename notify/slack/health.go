@@ -30,9 +30,12 @@ type health struct {
 	// broken are the methods whose latest call failed in a way that concerns the whole app; what passes without help only
 	// until any call works.
 	broken map[string]Trouble
+	// channels and limiting have locks of their own.
+	channels channels
+	limiting limiting
 }
 
-// Trouble is a failure that concerns the app, not one channel or message.
+// Trouble is a failure that concerns more than one message.
 type Trouble struct {
 	// Text says what is wrong, without names and secrets; Next is what to do, empty when it passes without help.
 	Text, Next string
@@ -52,6 +55,7 @@ func (h *health) note(method string, err error) {
 	if method == methodOpen {
 		trouble = Trouble{} // Socket tells about the connection
 	}
+	h.limiting.note(time.Now(), err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.counts == nil {
@@ -111,12 +115,19 @@ func doesWithout(method, code string) bool {
 	return code == "missing_scope" && (method == "conversations.history" || method == "conversations.replies")
 }
 
-// Troubles returns what is wrong with the app's calls, by method; empty when Slack answers and nothing is left that
-// somebody has to act on. It holds no secret and no name.
+// Troubles returns what is wrong with the app's calls, by method, with channels that take no messages, and with a rate
+// limit that lasts; empty when Slack answers and nothing is left that somebody has to act on. It holds no secret and no
+// name.
 func (c *Client) Troubles() []Trouble {
+	var out []Trouble
+	if t, is := c.health.channels.trouble(); is {
+		out = append(out, t)
+	}
+	if t, is := c.health.limiting.trouble(time.Now()); is {
+		out = append(out, t)
+	}
 	c.health.mu.Lock()
 	defer c.health.mu.Unlock()
-	var out []Trouble
 	for _, method := range slices.Sorted(maps.Keys(c.health.broken)) {
 		out = append(out, c.health.broken[method])
 	}

@@ -87,10 +87,12 @@ func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.
 
 func (s *Notifier) updateAny(ctx context.Context, channel, ts, id string, forms []rendition) error {
 	return s.simplify(ctx, id, forms, func(opts []slackgo.MsgOption) error {
-		return s.client.repeat(ctx, "chat.update", func(ctx context.Context) error {
+		err := s.client.repeat(ctx, "chat.update", func(ctx context.Context) error {
 			_, _, _, err := s.client.api.UpdateMessageContext(ctx, channel, ts, opts...)
 			return err
 		})
+		s.client.health.channels.note(channel, err)
+		return err
 	})
 }
 
