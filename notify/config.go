@@ -26,8 +26,8 @@ type Config struct {
 	Lease time.Duration
 	// Parallel is how many messages are worked on at the same time (16).
 	Parallel int
-	// Gap is the least time between two edits of one message, so that bursts are merged (1 s; Slack allows about one call
-	// a second).
+	// Gap is the least time between two edits of one message, so that bursts are merged (incident.CountGap in Slack, whose
+	// store brings it forward to incident.EditGap for what somebody waits for; incident.EditGap elsewhere).
 	Gap time.Duration
 	// DigestGap is Gap for a digest (5 s), which changes with each of its incidents.
 	DigestGap time.Duration
@@ -54,7 +54,11 @@ func (c Config) withDefaults() Config {
 	c.Sweep = cmp.Or(c.Sweep, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Parallel = cmp.Or(c.Parallel, 16)
-	c.Gap = cmp.Or(c.Gap, time.Second)
+	gap := incident.EditGap
+	if c.Sink == incident.SinkSlack {
+		gap = incident.CountGap
+	}
+	c.Gap = cmp.Or(c.Gap, gap)
 	c.DigestGap = cmp.Or(c.DigestGap, 5*time.Second)
 	c.LookAfter = cmp.Or(c.LookAfter, 15*time.Second)
 	c.AmbiguousWait = cmp.Or(c.AmbiguousWait, 3*time.Minute)

@@ -246,8 +246,28 @@ func TestRateLimitInTheThreadDoesNotDrawTheMessageAgain(t *testing.T) {
 		t.Fatalf("after the limit: %+v", got)
 	}
 	b.notifier.expect(expected{call: "reply 1"})
-	if got := b.pass(5 * time.Second); got.ThreadSent != 1 {
+	if got := b.pass(5*time.Second + giveWay); got.ThreadSent != 1 {
 		t.Errorf("after the wait: %+v", got)
+	}
+}
+
+// When a rate limit ends, what asks people comes before what only tells: they share what Slack allows.
+func TestAfterARateLimitWhatAsksComesFirst(t *testing.T) {
+	t.Parallel()
+	limited := func(asks bool) time.Time {
+		b := newBench(t, expected{call: "post v1"})
+		b.pass(0)
+		b.change(2)
+		if asks {
+			inc := b.incidents.all["inc-1"]
+			inc.State = incident.StateDeciding
+			b.incidents.all["inc-1"] = inc
+		}
+		b.notifier.expect(expected{call: "update v2", err: &RateLimitedError{5 * time.Second}})
+		return b.pass(time.Second).NextAt
+	}
+	if tells, asks := limited(false), limited(true); !asks.Before(tells) {
+		t.Errorf("what asks is due at %s, what tells at %s", asks, tells)
 	}
 }
 

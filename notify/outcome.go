@@ -22,6 +22,9 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	case errors.As(err, &limited):
 		v.notSent()
 		v.m.NextAt = v.now().Add(max(limited.After, time.Second))
+		if v.m.TS != "" && v.what != nil && !v.what.asks() {
+			v.m.NextAt = v.m.NextAt.Add(giveWay)
+		}
 	case v.sending &&
 		(errors.As(err, &lost) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		v.lost(ctx, err)
@@ -43,6 +46,10 @@ func (v *delivery) failed(ctx context.Context, err error) error {
 	v.m.LastError = clip(err.Error())
 	return v.save(ctx, true)
 }
+
+// giveWay is how much longer than a rate limit lasts a message waits that asks nobody anything: those that ask come
+// first.
+const giveWay = time.Second
 
 // brokenTries is how many turns of a message in a row may end in an error in the program before it is given up.
 const brokenTries = 5

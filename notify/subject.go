@@ -21,6 +21,8 @@ type subject interface {
 	next(m incident.Message, now time.Time) reply
 	// last is the number of the last line of the thread.
 	last() int64
+	// asks says that people are asked something.
+	asks() bool
 }
 
 // reply is the next one in a thread.
@@ -95,6 +97,8 @@ func (o ofIncident) next(m incident.Message, _ time.Time) reply {
 	return reply{}
 }
 
+func (o ofIncident) asks() bool { return o.inc.State == incident.StateDeciding }
+
 func (o ofIncident) last() int64 {
 	last := int64(0)
 	for _, e := range o.inc.Journal {
@@ -133,5 +137,7 @@ func (o ofDigest) next(m incident.Message, now time.Time) reply {
 		return o.to.Call(ctx, channel, ts, o.digest, p.Calls, p.Last)
 	}}
 }
+
+func (o ofDigest) asks() bool { return true } // of its incidents, some wait for somebody to look
 
 func (o ofDigest) last() int64 { return o.digest.LastCall }

@@ -133,6 +133,31 @@ const SinkSlack = "slack"
 // KindDigest is the kind of a message that shows a Digest; one of no kind shows an incident.
 const KindDigest = "digest"
 
+const (
+	// EditGap is the least time between two edits of a message in Slack, so that a burst becomes one; Slack allows about
+	// one call a second.
+	EditGap = time.Second
+	// CountGap is the same for edits that only count alerts or repeat what was known: Slack allows some 50 edits a minute
+	// in a workspace (docs.slack.dev/apis/web-api/rate-limits, tier 3), and the messages of ten pools whose alerts flap
+	// stay below that. What asks people comes in between.
+	CountGap = 15 * time.Second
+)
+
+// OnlyCounts says that a change shows nothing that anybody waits for: alerts that come and go, or readings again.
+func (c Change) OnlyCounts() bool {
+	switch c.Incident.State {
+	case StateApplying, StateSettling, StateVerifying, StateUndoing, StateClosed:
+		return false
+	case StateReceived, StateInvestigating, StateProposed, StateDeciding, StateWatching:
+	}
+	for _, e := range c.Entries {
+		if e.Kind != KindAlerts && e.Kind != KindGathered {
+			return false
+		}
+	}
+	return true
+}
+
 // Message is one row of the outbox: an incident in one sink, with the version that was sent and how far its thread is.
 type Message struct {
 	// Incident is the digest's id where Kind is KindDigest.

@@ -38,7 +38,7 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 			}
 			heads, tallies = append(heads, h), append(append(tallies, ch.Tallies()...), ended...)
 			if ch.Render || told.last > 0 {
-				wants = append(wants, want{ch.Incident, ch.Expect + 1, told})
+				wants = append(wants, want{ch.Incident, ch.Expect + 1, told, !ch.OnlyCounts()})
 			}
 		}
 		if err := with(ctx, tx); err != nil {

@@ -38,7 +38,8 @@ func givenUp(m incident.Message) int64 {
 
 // ClaimMessages takes messages of a sink that have something to send and that nobody works on. One that was given up
 // comes back when something newer is wanted, and one that was refused at its next_at as well; one whose incident cannot
-// be read waits with it, and one that is folded is shown by its digest.
+// be read waits with it, and one that is folded is shown by its digest. Those that ask people something come first, then
+// those that are new.
 func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {
@@ -51,7 +52,11 @@ func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time
 				AND (wanted > sent OR thread_wanted > thread_sent)
 				AND (next_at <= ? AND (gave_up <> 1 OR wanted > gave_up_wanted) OR gave_up = 2 AND wanted > gave_up_wanted)
 				AND NOT EXISTS (SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.unreadable = 1)
-				ORDER BY next_at, incident LIMIT ?`+s.skipLocked(), sink, nanos(now), nanos(now), limit)
+				ORDER BY CASE
+					WHEN thread_wanted > thread_sent AND (kind <> '' OR EXISTS (
+						SELECT 1 FROM incidents i WHERE i.id = messages.incident AND i.state = 'deciding')) THEN 0
+					WHEN ts = '' THEN 1 ELSE 2 END,
+				next_at, incident LIMIT ?`+s.skipLocked(), sink, nanos(now), nanos(now), limit)
 		if err != nil {
 			return err
 		}
@@ -114,13 +119,18 @@ func (s *Store) savePosted(ctx context.Context, tx *sql.Tx, m incident.Message, 
 }
 
 func (s *Store) saveMessage(ctx context.Context, db querier, m incident.Message, release bool) error {
+	// What is asked while a message is being sent does not wait as long as what only counts.
+	soon := s.Now().Add(incident.EditGap)
+	patient := m.Sink == incident.SinkSlack && m.Kind == "" && m.LastError == "" && m.NextAt.After(soon)
 	n, err := s.changed(ctx, db,
-		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?, next_at = ?,
+		`UPDATE messages SET ts = ?, sent = ?, thread_sent = ?, intent_at = ?, intent_thread = ?, attempts = ?,
+			next_at = CASE WHEN ? = 1 AND thread_wanted > ? THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END,
 			last_error = ?, gave_up = ?, gave_up_wanted = ?, called_at = ?,
 			posted_at = CASE WHEN ? = 1 AND posted_at = 0 THEN ? ELSE posted_at END,
 			lease_until = CASE WHEN ? = 1 THEN 0 ELSE lease_until END
 			WHERE incident = ? AND sink = ? AND fence = ?`,
-		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts, nanos(m.NextAt), m.LastError,
+		m.TS, m.Sent, m.ThreadSent, nanos(m.IntentAt), m.IntentThread, m.Attempts,
+		flag(patient), m.ThreadSent, nanos(soon), nanos(m.NextAt), m.LastError,
 		givenUp(m), m.Wanted, nanos(m.CalledAt), flag(m.TS != ""), nanos(s.Now()), flag(release), m.Incident, m.Sink, m.Fence)
 	if err == nil && n == 0 {
 		err = incident.ErrFenced

@@ -26,6 +26,8 @@ type want struct {
 	inc     incident.Incident
 	version int64
 	told    lines
+	// soon says that somebody waits for it; see incident.Change.OnlyCounts.
+	soon bool
 }
 
 // news is what a transaction changes in a digest.
@@ -97,7 +99,7 @@ func (s *Store) wantInSlack(ctx context.Context, tx *sql.Tx, w want, channel str
 		return err
 	}
 	if folded == 0 {
-		return nil
+		return s.sooner(ctx, tx, w)
 	}
 	if !w.inc.MayFold() {
 		if _, err := s.unfold(ctx, tx, w.inc, time.Time{}); err != nil {
@@ -111,6 +113,21 @@ func (s *Store) wantInSlack(ctx context.Context, tx *sql.Tx, w want, channel str
 	before := digests[digest]
 	digests[digest] = news{append(before.calls, n.calls...), before.joined || n.joined}
 	return nil
+}
+
+// sooner brings the next edit of a message forward for what somebody waits for, to EditGap after the last one. A message
+// that waits for another reason, such as a rate limit, goes on waiting.
+func (s *Store) sooner(ctx context.Context, tx *sql.Tx, w want) error {
+	if !w.soon {
+		return nil
+	}
+	now := s.Now()
+	_, err := s.changed(ctx, tx, `UPDATE messages
+		SET next_at = CASE WHEN next_at - CAST(? AS BIGINT) > ? THEN next_at - CAST(? AS BIGINT) ELSE ? END
+		WHERE incident = ? AND sink = ? AND last_error = '' AND next_at > ?`,
+		int64(incident.CountGap-incident.EditGap), nanos(now), int64(incident.CountGap-incident.EditGap), nanos(now),
+		w.inc.ID, incident.SinkSlack, nanos(now.Add(incident.EditGap)))
+	return err
 }
 
 // stormLock is the number of the advisory lock on PostgreSQL under which it is decided whether incidents fold, so
