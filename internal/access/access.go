@@ -3,8 +3,8 @@
 // nothing else. Where it is configured, a person may also show the token or the client certificate that they use with
 // the cluster itself.
 //
-// It fails closed: whatever cannot be asked is a no, with the reason. It keeps no answer about anybody, and is safe for
-// concurrent use.
+// It fails closed: whatever cannot be asked is a no, with the reason. It keeps no answer about anybody, only which
+// credentials were good lately, by their hashes: those are asked about first. It is safe for concurrent use.
 package access
 
 import (
@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	authn "k8s.io/api/authentication/v1"
 	authz "k8s.io/api/authorization/v1"
@@ -83,13 +82,13 @@ type Settings struct {
 
 // Gate checks tokens and certificates. Use New.
 type Gate struct {
-	// reviews asks who somebody is, rights what a person who is known may do. What anybody can send must never keep the
-	// questions about people waiting, so each has a limit of its own.
-	reviews, rights kubernetes.Interface
-	settings        Settings
-	viewer          [sha256.Size]byte
-	checks          checks
-	published       published
+	// rights asks what a person may do whom Slack knows, published reads an authority. What anybody can send must never
+	// keep these waiting, so each has a limit of its own, as each lane of checks has. They are nil without Kubernetes.
+	rights    kubernetes.Interface
+	checks    *checks
+	published published
+	settings  Settings
+	viewer    [sha256.Size]byte
 }
 
 // New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it,
@@ -107,14 +106,14 @@ func New(rc *rest.Config, s Settings) (*Gate, error) {
 			return nil, err
 		}
 	}
-	rc = rest.CopyConfig(rc)
-	rc.QPS, rc.Burst = 20, 40
-	for _, client := range []*kubernetes.Interface{&g.reviews, &g.rights} {
-		made, err := kubernetes.NewForConfig(rc) // with a limiter of its own
-		if err != nil {
-			return nil, fmt.Errorf("access: kubernetes client: %w", err)
+	var err error
+	if g.checks, err = newChecks(rc); err != nil {
+		return nil, err
+	}
+	for _, client := range []*kubernetes.Interface{&g.published.client, &g.rights} {
+		if *client, err = limited(rc, 20, 40); err != nil {
+			return nil, err
 		}
-		*client = made
 	}
 	return g, nil
 }
@@ -127,12 +126,13 @@ type Shown struct {
 	// Chain is the certificate and what they sent with it, their own first. That they have its key was proven by the
 	// handshake; nothing else about it is believed.
 	Chain []*x509.Certificate
-	// From is the address that it came from, without the port.
+	// From is who counts as one sender: the address that it came from, without the port. Checks are shared out among
+	// senders.
 	From string
 }
 
 // Check answers who has shown this, when that person has the right. The error is ErrUnauthenticated, ErrForbidden,
-// ErrBusy, or what kept the question from being asked, which is a no as well.
+// ErrBusy, that of a context that ended, or what kept the question from being asked, which is a no as well.
 func (g *Gate) Check(ctx context.Context, s Shown, right Right) (incident.Actor, error) {
 	switch {
 	case g.isViewer(s.Token):
@@ -143,22 +143,27 @@ func (g *Gate) Check(ctx context.Context, s Shown, right Right) (incident.Actor,
 		return incident.Actor{},
 			fmt.Errorf("%w: without Kubernetes the bot cannot tell who is asking, so only the viewer token works, and it "+
 				"may only read", ErrUnauthenticated)
-	case strings.ContainsFunc(s.Token, unicode.IsSpace):
-		// The API server reads a token up to the first space; what comes after it would not be looked at.
-		return incident.Actor{}, ErrUnauthenticated
 	}
-	end, err := g.checks.begin(s.From)
+	if s.Token != "" {
+		if err := g.wellFormed(s, time.Now()); err != nil {
+			return incident.Actor{}, err
+		}
+	}
+	in, leave, err := g.checks.enter(ctx, s, right)
 	if err != nil {
 		return incident.Actor{}, err
 	}
-	defer end()
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
+	defer leave()
+	ctx, cancel := context.WithTimeoutCause(ctx, in.within, fmt.Errorf("the API server did not answer within %s", in.within))
 	defer cancel()
-	user, err := g.owner(ctx, s)
-	if err != nil {
-		return incident.Actor{}, err
+	user, err := g.owner(ctx, in.client, s)
+	if err == nil {
+		err = may(ctx, in.client, user, right)
 	}
-	if err := g.may(ctx, user, right); err != nil {
+	if err == nil || errors.Is(err, ErrUnauthenticated) {
+		g.checks.remember(s, err == nil)
+	}
+	if err != nil {
 		return incident.Actor{}, err
 	}
 	return incident.Actor{Kind: incident.ActorKubernetes, ID: user.Username}, nil
@@ -181,9 +186,9 @@ func (g *Gate) viewerMay(right Right) (incident.Actor, error) {
 	return incident.Actor{}, fmt.Errorf("%w: the viewer token may only read", ErrForbidden)
 }
 
-func (g *Gate) owner(ctx context.Context, s Shown) (authn.UserInfo, error) {
+func (g *Gate) owner(ctx context.Context, ask kubernetes.Interface, s Shown) (authn.UserInfo, error) {
 	if s.Token != "" {
-		return g.user(ctx, s.Token, g.settings.ClusterTokens && !s.Password)
+		return g.user(ctx, ask, s.Token, g.takesClusterTokens(s))
 	}
 	return g.certified(ctx, s.Chain)
 }
@@ -199,20 +204,22 @@ func (g *Gate) May(ctx context.Context, user string, groups []string, right Righ
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancel()
-	return g.may(ctx, authn.UserInfo{Username: user, Groups: append(slices.Clone(groups), authenticated)}, right)
+	return may(ctx, g.rights, authn.UserInfo{Username: user, Groups: append(slices.Clone(groups), authenticated)}, right)
 }
 
 // user is the owner of a token that was made for the bot, or, where clusters is set, of a person's own.
-func (g *Gate) user(ctx context.Context, token string, clusters bool) (authn.UserInfo, error) {
+func (g *Gate) user(
+	ctx context.Context, ask kubernetes.Interface, token string, clusters bool,
+) (authn.UserInfo, error) {
 	audience := g.settings.Audience
-	got, err := g.review(ctx, token, audience)
+	got, err := review(ctx, ask, token, audience)
 	switch {
 	case err != nil:
 		return authn.UserInfo{}, err
 	case known(got) && slices.Contains(got.Audiences, audience):
 		return got.User, nil
 	case clusters:
-		return g.person(ctx, token)
+		return g.person(ctx, ask, token)
 	case !known(got):
 		return authn.UserInfo{}, ErrUnauthenticated
 	}
@@ -224,8 +231,8 @@ func (g *Gate) user(ctx context.Context, token string, clusters bool) (authn.Use
 
 // person is the owner of a token that is for the API server itself. Those of programs don't count: every pod that has
 // one could decide, and so could whoever can read it there.
-func (g *Gate) person(ctx context.Context, token string) (authn.UserInfo, error) {
-	got, err := g.review(ctx, token)
+func (g *Gate) person(ctx context.Context, ask kubernetes.Interface, token string) (authn.UserInfo, error) {
+	got, err := review(ctx, ask, token)
 	switch {
 	case err != nil:
 		return authn.UserInfo{}, err
@@ -258,9 +265,11 @@ func notAPerson(user string, groups []string) error {
 }
 
 // review asks who a token belongs to. Without audiences it must be for the API server itself.
-func (g *Gate) review(ctx context.Context, token string, audiences ...string) (authn.TokenReviewStatus, error) {
+func review(
+	ctx context.Context, ask kubernetes.Interface, token string, audiences ...string,
+) (authn.TokenReviewStatus, error) {
 	review := &authn.TokenReview{Spec: authn.TokenReviewSpec{Token: token, Audiences: audiences}}
-	got, err := g.reviews.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
+	got, err := ask.AuthenticationV1().TokenReviews().Create(ctx, review, meta.CreateOptions{})
 	if err != nil {
 		return authn.TokenReviewStatus{}, fmt.Errorf("the token could not be checked: %w", err)
 	}
@@ -269,7 +278,7 @@ func (g *Gate) review(ctx context.Context, token string, audiences ...string) (a
 
 func known(s authn.TokenReviewStatus) bool { return s.Authenticated && s.User.Username != "" }
 
-func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error {
+func may(ctx context.Context, ask kubernetes.Interface, user authn.UserInfo, right Right) error {
 	extra := make(map[string]authz.ExtraValue, len(user.Extra))
 	for k, v := range user.Extra {
 		extra[k] = authz.ExtraValue(v)
@@ -281,7 +290,7 @@ func (g *Gate) may(ctx context.Context, user authn.UserInfo, right Right) error 
 			Subresource: right.Subresource,
 		},
 	}}
-	got, err := g.rights.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
+	got, err := ask.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, meta.CreateOptions{})
 	switch {
 	case err != nil:
 		return fmt.Errorf("the rights of %s could not be checked: %w", user.Username, err)

@@ -269,7 +269,7 @@ func TestAnAPIServerThatIsAwayIsNeverAYes(t *testing.T) {
 	}
 	c.StopServer(t)
 	refused(t, g, token, access.Read, errUnanswered) // a yes of before is not kept
-	refused(t, g, "not-a-token-at-all", access.Read, errUnanswered)
+	refused(t, g, jwt("somebody"), access.Read, errUnanswered)
 	viewer := access.Shown{Token: "viewer-secret"}
 	if who, err := g.Check(t.Context(), viewer, access.Read); err != nil || who.Kind != "viewer" {
 		t.Errorf("the viewer token needs no API server: %s, %v", who, err)

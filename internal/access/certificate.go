@@ -12,6 +12,7 @@ import (
 	authn "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
@@ -29,11 +30,12 @@ const (
 // not cost a question to the API server each.
 const authorityAge = 5 * time.Second
 
-// published are the authorities that were read last. The zero value is ready.
+// published are the authorities that were read last.
 type published struct {
-	mu   sync.Mutex
-	are  []*x509.Certificate
-	read time.Time
+	client kubernetes.Interface
+	mu     sync.Mutex
+	are    []*x509.Certificate
+	read   time.Time
 }
 
 // certified is whose certificate it is.
@@ -83,7 +85,7 @@ func (g *Gate) authorities(ctx context.Context) ([]*x509.Certificate, error) {
 
 func (g *Gate) publishedAuthorities(ctx context.Context) ([]*x509.Certificate, error) {
 	at := authorityNamespace + "/" + authorityName
-	cm, err := g.reviews.CoreV1().ConfigMaps(authorityNamespace).Get(ctx, authorityName, meta.GetOptions{})
+	cm, err := g.published.client.CoreV1().ConfigMaps(authorityNamespace).Get(ctx, authorityName, meta.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil, fmt.Errorf("the bot lacks permission to get the ConfigMap %s; apply what vllm-medic rbac prints: %w",

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,23 +19,16 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/test/identity"
-	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
-// slow is an API server that keeps everybody who asks about a token waiting, until it is let go. Everybody may decide.
-type slow struct {
-	waiting, authorities atomic.Int64
-	authority            string
-	gone                 chan struct{}
+// publishing is an API server where everybody may decide, and that publishes an authority.
+type publishing struct {
+	authorities atomic.Int64
+	authority   string
 }
 
-func (s *slow) answer(path string) (int, string) {
-	switch {
-	case strings.HasSuffix(path, "/tokenreviews"):
-		s.waiting.Add(1)
-		<-s.gone
-		return http.StatusCreated, review(`{"authenticated":false}`)
-	case strings.HasSuffix(path, "/subjectaccessreviews"):
+func (s *publishing) answer(path string) (int, string) {
+	if strings.HasSuffix(path, "/subjectaccessreviews") {
 		return http.StatusCreated, `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview",` +
 			`"status":{"allowed":true}}`
 	}
@@ -49,22 +40,8 @@ func (s *slow) answer(path string) (int, string) {
 	return http.StatusOK, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","data":{"client-ca-file":%s}}`, pem)
 }
 
-func (s *slow) serve(t *testing.T) *rest.Config {
-	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, body := s.answer(r.URL.Path)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		if _, err := io.WriteString(w, body); err != nil {
-			t.Error(err)
-		}
-	}))
-	t.Cleanup(srv.Close)
-	return &rest.Config{Host: srv.URL}
-}
-
 // RoundTrip answers without a network.
-func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *publishing) RoundTrip(r *http.Request) (*http.Response, error) {
 	status, body := s.answer(r.URL.Path)
 	return &http.Response{
 		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
@@ -72,88 +49,105 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Anybody who reaches the bot can show it garbage, as much as they like. It keeps nobody who is known from deciding,
-// and nobody at another address from showing who they are; what is too much is refused at once and does not wait.
-func TestGarbageKeepsNobodyFromDeciding(t *testing.T) {
-	t.Parallel()
-	users := other(t)
-	api := &slow{gone: make(chan struct{}), authority: file(t, users)}
-	g, err := access.New(api.serve(t), access.Settings{
-		Audience: audience, ViewerToken: "viewer", ClusterTokens: true,
-		ClientCertificates: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const all, places = 400, 8
-	var busy atomic.Int64
-	var shown sync.WaitGroup
-	for range all {
-		shown.Go(func() {
-			_, err := g.Check(t.Context(), access.Shown{Token: "garbage", From: "192.0.2.1"}, access.Read)
-			switch {
-			case errors.Is(err, access.ErrBusy):
-				busy.Add(1)
-			case !errors.Is(err, access.ErrUnauthenticated):
-				t.Errorf("garbage: %v", err)
-			}
-		})
-	}
-	kubetest.Eventually(t, "an answer to all that is too much", func(context.Context) error {
-		if busy, waiting := busy.Load(), api.waiting.Load(); busy != all-places || waiting != places {
-			return fmt.Errorf("%d refused, %d at the API server", busy, waiting)
-		}
-		return nil
-	})
-	if err := g.May(t.Context(), "ana", nil, access.Decide); err != nil {
-		t.Errorf("a click in Slack: %v", err)
-	}
-	mine := access.Shown{Chain: shownBy(t, users), From: "192.0.2.2"}
-	if _, err := g.Check(t.Context(), mine, access.Decide); err != nil {
-		t.Errorf("a certificate from another address: %v", err)
-	}
-	mine.From = "192.0.2.1"
-	if _, err := g.Check(t.Context(), mine, access.Decide); !errors.Is(err, access.ErrBusy) {
-		t.Errorf("one more from the same address: %v", err)
-	}
-	if _, err := g.Check(t.Context(), access.Shown{Token: "viewer", From: "192.0.2.1"}, access.Read); err != nil {
-		t.Errorf("the viewer token asks the API server nothing: %v", err)
-	}
-	close(api.gone)
-	shown.Wait()
-	if _, err := g.Check(t.Context(), mine, access.Decide); err != nil {
-		t.Errorf("when the others are gone: %v", err)
-	}
+// hanging is an API server that answers no question about a token, and all others at once: everybody may decide.
+type hanging struct {
+	*publishing
+	asked atomic.Int64
 }
 
-// Many addresses are no way around it.
-func TestGarbageOfManyAddressesIsTooMuchAsWell(t *testing.T) {
+func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/tokenreviews") {
+		return h.publishing.RoundTrip(r)
+	}
+	h.asked.Add(1)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// Anybody who reaches the bot can show it garbage, as much as they like. Also while the API server answers nothing about
+// it, it keeps nobody who is known from deciding, and nobody from showing a certificate; and it takes but some of the
+// places of those who come from elsewhere.
+func TestGarbageKeepsNobodyFromDeciding(t *testing.T) {
 	t.Parallel()
-	api := &slow{gone: make(chan struct{})}
-	g := forPeople(t, api.serve(t))
-	const all, places = 100, 32
-	var busy atomic.Int64
-	var shown sync.WaitGroup
-	for n := range all {
-		shown.Go(func() {
-			from := fmt.Sprintf("192.0.2.%d", n)
-			if _, err := g.Check(t.Context(), access.Shown{Token: "garbage", From: from}, access.Read); errors.Is(err,
-				access.ErrBusy) {
-				busy.Add(1)
-			}
-		})
-	}
-	kubetest.Eventually(t, "an answer to all that is too much", func(context.Context) error {
-		if busy, waiting := busy.Load(), api.waiting.Load(); busy != all-places || waiting != places {
-			return fmt.Errorf("%d refused, %d at the API server", busy, waiting)
+	synctest.Test(t, func(t *testing.T) {
+		users := other(t)
+		mine := access.Shown{Chain: shownBy(t, users), From: "192.0.2.1"}
+		api := &hanging{publishing: &publishing{authority: file(t, users)}}
+		g := pacedGate(t, api, access.Settings{ViewerToken: "viewer", ClusterTokens: true, ClientCertificates: true})
+		const all, ofOne, places = 400, 16, 64
+		answers := make(chan error, all)
+		for range all {
+			go func() {
+				_, err := g.Check(t.Context(), access.Shown{Token: "garbage", From: "192.0.2.1"}, access.Read)
+				answers <- err
+			}()
 		}
-		return nil
+		synctest.Wait()
+		if asked := api.asked.Load(); asked != ofOne {
+			t.Errorf("%d questions about what one address shows", asked)
+		}
+		for n := range 10 {
+			go func() {
+				from := fmt.Sprintf("192.0.2.%d", 2+n)
+				_, err := g.Check(t.Context(), access.Shown{Token: "other-garbage", From: from}, access.Read)
+				if err == nil || errors.Is(err, access.ErrBusy) || errors.Is(err, access.ErrUnauthenticated) {
+					t.Errorf("from elsewhere: %v", err)
+				}
+			}()
+		}
+		synctest.Wait()
+		if asked := api.asked.Load(); asked != ofOne+10 {
+			t.Errorf("%d questions, want those from elsewhere at once", asked)
+		}
+		if err := g.May(t.Context(), "ana", nil, access.Decide); err != nil {
+			t.Errorf("a click in Slack: %v", err)
+		}
+		for _, right := range []access.Right{access.Decide, access.Pause} {
+			if _, err := g.Check(t.Context(), mine, right); err != nil {
+				t.Errorf("a certificate from the same address: %v", err)
+			}
+		}
+		if _, err := g.Check(t.Context(), access.Shown{Token: "viewer", From: "192.0.2.1"}, access.Read); err != nil {
+			t.Errorf("the viewer token asks the API server nothing: %v", err)
+		}
+		busy := 0
+		for range all {
+			if err := <-answers; errors.Is(err, access.ErrBusy) {
+				busy++
+			}
+		}
+		if asked := int(api.asked.Load()); busy == 0 || asked-10+busy != all || asked > 2*places {
+			t.Errorf("of %d, %d were turned away after a wait and %d asked about", all, busy, asked)
+		}
 	})
-	if err := g.May(t.Context(), "ana", nil, access.Decide); err != nil {
-		t.Errorf("a click in Slack: %v", err)
-	}
-	close(api.gone)
-	shown.Wait()
+}
+
+// Whoever has gone waits for nothing.
+func TestWhoeverGoesGivesUpTheirTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := pacedGate(t, &hanging{publishing: &publishing{}}, access.Settings{ClusterTokens: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		const all = 100
+		answers := make(chan error, all)
+		for range all {
+			go func() {
+				_, err := g.Check(ctx, access.Shown{Token: "garbage", From: "192.0.2.1"}, access.Pause)
+				answers <- err
+			}()
+		}
+		synctest.Wait()
+		begin := time.Now()
+		cancel()
+		for range all {
+			if err := <-answers; err == nil || errors.Is(err, access.ErrBusy) {
+				t.Errorf("answered %v", err)
+			}
+		}
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("they waited for %s", took)
+		}
+	})
 }
 
 func shownBy(t *testing.T, by *identity.Authority) []*x509.Certificate {
@@ -178,7 +172,7 @@ func TestThePublishedAuthorityIsReadOnceForMany(t *testing.T) {
 		before, after := other(t), other(t)
 		ofBefore, ofAfter, ofNobody := shownBy(t, before), shownBy(t, after), shownBy(t, other(t))
 		first, second := file(t, before), file(t, after)
-		api := &slow{authority: first}
+		api := &publishing{authority: first}
 		g := forCertificates(t, &rest.Config{Host: "http://api.example.com", Transport: api}, "")
 		for range 50 {
 			unproven(t, g, ofNobody, access.ErrUnauthenticated)
