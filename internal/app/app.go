@@ -76,6 +76,8 @@ type App struct {
 	dispatchers []*notify.Dispatcher
 	slack       *slackParts
 	gate        *access.Gate
+	door        *door
+	connections *connections
 	overview    *overview
 	// reporting holds one report at a time.
 	reporting chan struct{}
@@ -103,6 +105,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 		outgoing: newOutgoing(), ignored: newIgnored(),
 	}
 	a.opts.Transport = a.outgoing.around(opts.Transport)
+	a.connections = newConnections(a.sparingOf("listener"))
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -171,6 +174,7 @@ func (a *App) build(ctx context.Context) error {
 	if a.gate, err = newGate(rc, cfg.Access); err != nil {
 		return err
 	}
+	a.door = newDoor(a.gate, a.sparingOf("access"))
 	if err := a.buildNotify(owner, looped); err != nil {
 		return err
 	}

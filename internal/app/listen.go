@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -85,6 +86,8 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 	if err != nil {
 		return fmt.Errorf("listen.%s: %w", name, err)
 	}
+	limited := a.connections.limit(name, l)
+	l = limited
 	if files, ok := a.opts.Config.Listen.TLS[name]; ok {
 		tc, err := tlsConfig(files)
 		if err != nil {
@@ -95,11 +98,13 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 		}
 		l = tls.NewListener(l, tc)
 	}
-	a.servers = append(a.servers, &server{name: name, listener: l, http: &http.Server{
+	srv := &http.Server{
 		Handler: headIsGet{routes}, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 40 * time.Second,
 		IdleTimeout:  60 * time.Second, MaxHeaderBytes: 32 << 10,
-	}})
+	}
+	limited.Attach(srv)
+	a.servers = append(a.servers, &server{name: name, listener: l, http: srv})
 	return nil
 }
 
@@ -128,7 +133,7 @@ func tlsConfig(files config.TLS) (*tls.Config, error) {
 func (a *App) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	e.IPExtractor = echo.ExtractIPDirect()
+	e.IPExtractor = whoseAddress(a.opts.Config.Listen.TrustedProxies)
 	e.HTTPErrorHandler = a.answerError
 	e.Pre(protect)
 	e.Use(middleware.RecoverWithConfig(middleware.RecoverConfig{
@@ -140,6 +145,21 @@ func (a *App) newEcho() *echo.Echo {
 		},
 	}))
 	return e
+}
+
+// whoseAddress is the address of who sent a request. What a header says of it is anybody's word, except where a proxy
+// of the configuration handed the request on.
+func whoseAddress(proxies []netip.Prefix) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range proxies {
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{
+			IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen()),
+		}))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
 // answerError answers wrapped HTTP errors with their code (echo's own handler makes 500 of them, which Alertmanager
@@ -191,7 +211,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 	}
 	e.POST(webhook.Path, hook.Handle)
 	pages, err := web.New(web.Deps{
-		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.gate, Notice: a.notice,
+		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.door, Notice: a.notice,
 		Pools: func() []incident.Pool { return cfg.Pools }, Health: a.overview.Health, Status: a.status,
 		Report: a.report, Runbooks: a.runbooks(), Links: a.links(),
 		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
@@ -213,7 +233,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 			pools: a.poolNames, diagnoses: a.playbooks.diagnoses,
 		},
 		a.playbooks, notifications(a.dispatchers), a.outgoing, a.ignored,
-		spans{a.tracer},
+		spans{a.tracer}, a.connections, a.door.answers,
 	}
 	if a.slack != nil {
 		all = append(all, a.slack)

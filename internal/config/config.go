@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
@@ -42,6 +43,8 @@ type Config struct {
 type Listen struct {
 	API, Ops, Slack string
 	TLS             map[string]TLS
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For says where a request came from; none: nobody's.
+	TrustedProxies []netip.Prefix
 }
 
 // TLS holds the files of one listener.

@@ -50,6 +50,9 @@ type listenFile struct {
 	Ops string `yaml:"ops,omitempty" jsonschema:"default=:8081"`
 	// Button clicks and commands from Slack, in Slack mode http only. Default :8082.
 	Slack string `yaml:"slack,omitempty" jsonschema:"default=:8082"`
+	// The proxies in front of listen.api, such as an ingress controller, by address or network (10.0.0.0/8). What they say
+	// in X-Forwarded-For is believed, so that checks of credentials are shared out among their clients. Default none.
+	TrustedProxies []string `yaml:"trusted_proxies,omitempty"`
 	// Certificates per listener: api, ops or slack. A listener without an entry serves plain HTTP.
 	TLS map[string]tlsFile `yaml:"tls,omitempty"`
 }

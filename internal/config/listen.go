@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 )
@@ -38,6 +40,14 @@ func (l *loader) listen(f listenFile, slack bool) Listen {
 			}
 		}
 	}
+	for n, raw := range f.TrustedProxies {
+		proxy, err := network(raw)
+		if err != nil {
+			l.at(fmt.Sprintf("listen.trusted_proxies[%d]", n), "%v", err)
+			continue
+		}
+		out.TrustedProxies = append(out.TrustedProxies, proxy)
+	}
 	for name, t := range f.TLS {
 		path := "listen.tls." + name
 		if !slices.Contains([]string{"api", "ops", "slack"}, name) {
@@ -49,6 +59,25 @@ func (l *loader) listen(f listenFile, slack bool) Listen {
 		out.TLS[name] = TLS{CertFile: l.file(t.CertFile), KeyFile: l.file(t.KeyFile), ClientCAFile: l.file(t.ClientCAFile)}
 	}
 	return out
+}
+
+// network reads a network, or one address as the network of itself. A network of everybody is refused: whoever is in it
+// may claim to be anybody.
+func network(raw string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(raw)
+	if err != nil {
+		a, err := netip.ParseAddr(raw)
+		if err != nil {
+			return netip.Prefix{}, fmt.Errorf("%q is not an address or a network such as 10.0.0.0/8", raw)
+		}
+		a = a.Unmap().WithZone("")
+		p = netip.PrefixFrom(a, a.BitLen())
+	}
+	if p.Bits() == 0 {
+		return netip.Prefix{}, fmt.Errorf("%s is every address, and anyone in it can claim to be someone else; name the "+
+			"proxies", raw)
+	}
+	return p.Masked(), nil
 }
 
 // sameAddress says whether two listeners cannot be bound side by side: one port on one host, where no host is every

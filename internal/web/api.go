@@ -99,8 +99,11 @@ func New(deps Deps) (*Handler, error) {
 	return &Handler{deps: deps}, nil
 }
 
-// Register adds the routes.
+// Register adds the routes. Addresses are those that e extracts; without an extractor, those of the connections.
 func (h *Handler) Register(e *echo.Echo) {
+	if e.IPExtractor == nil {
+		e.IPExtractor = echo.ExtractIPDirect()
+	}
 	e.GET("/", h.listPage)
 	e.GET("/incidents/:id", h.incidentPage)
 	e.GET("/pools/:name", h.poolPage)

@@ -55,10 +55,8 @@ func (h *Handler) byCertificate(c echo.Context, right access.Right) (incident.Ac
 	return h.check(c, access.Shown{Chain: c.Request().TLS.PeerCertificates}, right)
 }
 
-var address = echo.ExtractIPDirect() // what a header says of it is anybody's word
-
 func (h *Handler) check(c echo.Context, shown access.Shown, right access.Right) (incident.Actor, error) {
-	shown.From = address(c.Request())
+	shown.From = c.RealIP() // by the extractor of Register: what a header says of it is anybody's word
 	return h.deps.Gate.Check(c.Request().Context(), shown, right)
 }
 
@@ -81,8 +79,6 @@ func (h *Handler) answer(c echo.Context, err error, what string) error {
 		c.Response().Header().Set("Retry-After", "2")
 		return echo.NewHTTPError(http.StatusTooManyRequests, err.Error())
 	}
-	h.deps.Logger.WarnContext(c.Request().Context(), "a request was refused because its credentials could not be checked",
-		"credentials", what, "err", err)
 	return echo.NewHTTPError(http.StatusServiceUnavailable,
 		"your "+what+" could not be checked, so the request is refused; try again (the bot's log says why)")
 }

@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/vllm-medic/vllm-medic/internal/connlimit"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
@@ -215,6 +216,7 @@ func (i *Interactions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 		return
 	}
+	connlimit.Proved(r.Context())
 	payload, err := formPayload(body)
 	if err != nil {
 		i.logger.WarnContext(r.Context(), "an interaction was not understood", "reason", err.Error())
