@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/vllm-medic/vllm-medic/internal/connlimit"
 	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -83,6 +84,9 @@ func (h *Handler) Handle(c echo.Context) error {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="vllm-medic"`)
 		return h.refuse(ctx, http.StatusUnauthorized, "unauthorized",
 			"the credentials are missing or wrong; see http_config of the receiver")
+	}
+	if !h.auth.None() {
+		connlimit.Proved(ctx)
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return h.refuse(ctx, http.StatusUnsupportedMediaType, "invalid", "the content type must be application/json")

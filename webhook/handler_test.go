@@ -64,7 +64,7 @@ func post(h http.Handler, payload []byte, edit func(*http.Request)) *httptest.Re
 	return w
 }
 
-const secret = "s3cr3t-value"
+const secret = "s3cr3t-value-of-tests"
 
 func TestHandleAnswers(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,13 @@ func TestHandleSaysARepeatedMistakeOnce(t *testing.T) {
 
 func TestNewRefusesHalfAConfiguration(t *testing.T) {
 	t.Parallel()
-	for _, a := range []credential.Credential{{BearerToken: "x", User: "y", Password: "z"}, {User: "y"}, {Password: "z"}} {
+	for _, a := range []credential.Credential{
+		{BearerToken: secret, User: "y", Password: secret},
+		{User: "y"},
+		{Password: secret},
+		{BearerToken: "short"},
+		{User: "y", Password: secret[:credential.MinLength-1]},
+	} {
 		if _, err := New(a, &inbox{}, slog.New(slog.DiscardHandler), time.Now, prometheus.NewRegistry()); err == nil {
 			t.Errorf("%v was accepted", a)
 		}

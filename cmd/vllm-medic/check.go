@@ -228,18 +228,23 @@ func storeText(raw string, offline bool) string {
 }
 
 func webhookText(cfg config.Config) string {
-	_, mtls := cfg.Listen.TLS["api"]
-	mtls = mtls && cfg.Listen.TLS["api"].ClientCAFile != ""
+	var out []string
 	switch {
 	case cfg.Webhook.BearerToken != "":
-		return "with a bearer token"
+		out = append(out, "a bearer token")
 	case cfg.Webhook.User != "":
-		return "with username and password"
-	case mtls:
-		return "with a client certificate"
-	default:
+		out = append(out, "username and password")
+	}
+	switch {
+	case len(cfg.Webhook.ClientNames) > 0:
+		out = append(out, "a client certificate of "+strings.Join(cfg.Webhook.ClientNames, " or "))
+	case cfg.Listen.TLS["api"].ClientCAFile != "":
+		out = append(out, "any client certificate of "+cfg.Listen.TLS["api"].ClientCAFile)
+	}
+	if len(out) == 0 {
 		return "without authentication"
 	}
+	return "with " + strings.Join(out, " and ")
 }
 
 func kubernetesText(k *config.Kubernetes) string {

@@ -96,7 +96,7 @@ pools:
 
 func TestCheckExitsWith1ForWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	secrets := map[string]string{"AM_TOKEN": "s3cr3t-value"}
+	secrets := map[string]string{"AM_TOKEN": "s3cr3t-value-of-tests"}
 	for name, tt := range map[string]struct {
 		file string
 		args []string
@@ -120,7 +120,7 @@ func TestCheckExitsWith1ForWhatIsWrong(t *testing.T) {
 		}
 		code, out, errs := call{args: append([]string{"check", "--config", path}, tt.args...), env: tt.env}.run(t)
 		said := out + errs
-		if code != tt.code || !strings.Contains(said, tt.want) || strings.Contains(said, "s3cr3t-value") {
+		if code != tt.code || !strings.Contains(said, tt.want) || strings.Contains(said, "s3cr3t-value-of-tests") {
 			t.Errorf("%s: exit %d, %q, %q; want exit %d and %q", name, code, out, errs, tt.code, tt.want)
 		}
 	}

@@ -51,7 +51,7 @@ pools: [{name: llama, match: {model_name: llama}, matchers: {model_name: llama}}
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"HOOK": "hook-secret", "VIEW": "view-secret"}
+	env := map[string]string{"HOOK": "hook-secret-of-tests", "VIEW": "view-secret"}
 	cfg, err := config.Load(path,
 		config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
 	if err != nil {
@@ -114,10 +114,10 @@ func TestTheListenersAnswer(t *testing.T) {
 		{"goroutines", "GET", ops + "/debug/goroutines", "", "", 200},
 		{"goroutines are not on the API listener", "GET", api + "/debug/goroutines", "view-secret", "", 404},
 		{"webhook without a token", "POST", api + "/api/v1/alertmanager", "", payload, 401},
-		{"webhook with a wrong body", "POST", api + "/api/v1/alertmanager", "hook-secret", "{", 400},
-		{"webhook", "POST", api + "/api/v1/alertmanager", "hook-secret", payload, 200},
+		{"webhook with a wrong body", "POST", api + "/api/v1/alertmanager", "hook-secret-of-tests", "{", 400},
+		{"webhook", "POST", api + "/api/v1/alertmanager", "hook-secret-of-tests", payload, 200},
 		{"listing without a token", "GET", api + "/api/v1/incidents", "", "", 401},
-		{"the webhook's token reads nothing", "GET", api + "/api/v1/incidents", "hook-secret", "", 401},
+		{"the webhook's token reads nothing", "GET", api + "/api/v1/incidents", "hook-secret-of-tests", "", 401},
 		{"listing", "GET", api + "/api/v1/incidents?state=open&limit=5", "view-secret", "", 200},
 		{"a limit that is none", "GET", api + "/api/v1/incidents?limit=x", "view-secret", "", 400},
 		{"an incident that is not there", "GET", api + "/api/v1/incidents/inc-none", "view-secret", "", 404},
@@ -143,7 +143,7 @@ func TestAnIncidentWithoutMetricsSaysSo(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	api := "http://" + a.Addr("api")
-	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
 	deadline := time.Now().Add(time.Minute)
@@ -174,7 +174,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
 	s := fakeslack.Start(t, fakeslack.Options{SocketMode: true})
 	a := run(t, inSlack(options(t), s, true))
-	if code, body := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+	if code, body := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
 	command(t, s, "U0BOB", "status") // there is a metric of the last one
@@ -217,7 +217,7 @@ func TestAFloodOfForeignAlertsAddsNoSeries(t *testing.T) {
 	send := func(n int) {
 		body := strings.NewReplacer("vLLMHighTTFT", fmt.Sprint("Foreign", n), `"llama"`, fmt.Sprintf(`"model-%d"`, n),
 			"00112233aabbccdd", fmt.Sprintf("%016x", n)).Replace(payload)
-		if code, answer := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret", body); code != 200 {
+		if code, answer := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret-of-tests", body); code != 200 {
 			t.Fatalf("%d %s", code, answer)
 		}
 	}

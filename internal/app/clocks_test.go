@@ -124,7 +124,7 @@ func TestTheBotGoesByTheStoresTime(t *testing.T) {
 	}
 	a := run(t, opts)
 	begin := stored.Now()
-	if code, body := ask(t, http.MethodPost, "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret",
+	if code, body := ask(t, http.MethodPost, "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret-of-tests",
 		payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}

@@ -25,7 +25,7 @@ func TestHeadAnswersAsGetWithoutTheBody(t *testing.T) {
 		{api + "/api/v1/incidents", "view-secret", 200},
 		{api + "/api/v1/incidents/inc-none", "view-secret", 404},
 		{api + "/api/v1/pause", "view-secret", 405},
-		{api + "/api/v1/alertmanager", "hook-secret", 405},
+		{api + "/api/v1/alertmanager", "hook-secret-of-tests", 405},
 	} {
 		code, body, _ := answer(t, http.MethodHead, tc.url, tc.token, "")
 		if code != tc.code || body != "" {
@@ -51,7 +51,7 @@ func TestEveryAnswerForbidsToKeepAndToGuess(t *testing.T) {
 		{"GET", api + "/api/v1/incidents/inc-none", "view-secret"},
 		{"GET", api + "/nope", "view-secret"},
 		{"POST", api + "/api/v1/alertmanager", ""},
-		{"DELETE", api + "/api/v1/alertmanager", "hook-secret"},
+		{"DELETE", api + "/api/v1/alertmanager", "hook-secret-of-tests"},
 	} {
 		code, _, h := answer(t, tc.method, tc.url, tc.token, "")
 		if d := cmp.Diff(want,

@@ -68,7 +68,7 @@ func load(b *testing.B, addr, path string, beside func() time.Duration) {
 		wg.Go(func() {
 			body := groupBody(n)
 			request := fmt.Appendf(nil,
-				"POST %s HTTP/1.1\r\nHost: medic\r\nAuthorization: Bearer hook-secret\r\nContent-Type: "+
+				"POST %s HTTP/1.1\r\nHost: medic\r\nAuthorization: Bearer hook-secret-of-tests\r\nContent-Type: "+
 					"application/json\r\nContent-Length: %d\r\n\r\n%s",
 				path, len(body), body)
 			if err := post(b.Context(), addr, request, &left, &later); err != nil {
@@ -143,7 +143,7 @@ func BenchmarkIntake(b *testing.B) {
 	})
 	b.Run("stored-only", func(b *testing.B) {
 		s := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "medic.db"))
-		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret"}, s, slog.New(slog.DiscardHandler), time.Now,
+		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret-of-tests"}, s, slog.New(slog.DiscardHandler), time.Now,
 			prometheus.NewRegistry())
 		if err != nil {
 			b.Fatal(err)

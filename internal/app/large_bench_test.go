@@ -103,7 +103,7 @@ func deliverBody(ctx context.Context, b *testing.B, url string, body []byte) int
 		b.Error(err)
 		return 0
 	}
-	req.Header.Set("Authorization", "Bearer hook-secret")
+	req.Header.Set("Authorization", "Bearer hook-secret-of-tests")
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -25,7 +25,7 @@ func TestADatabaseThatHangsIsSeenFromOutside(t *testing.T) {
 	a := run(t, opts)
 	api, ops := "http://"+a.Addr("api"), "http://"+a.Addr("ops")
 	deliver := func() int {
-		code, _ := ask(t, http.MethodPost, api+"/api/v1/alertmanager", "hook-secret", payload)
+		code, _ := ask(t, http.MethodPost, api+"/api/v1/alertmanager", "hook-secret-of-tests", payload)
 		return code
 	}
 	shows := func(path, text string, code int) func() bool {

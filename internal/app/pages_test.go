@@ -10,7 +10,7 @@ func TestThePagesSayWhatDoesNotWork(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	api := "http://" + a.Addr("api")
-	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
 	for path, wants := range map[string][]string{

@@ -90,7 +90,7 @@ func TestALostConnectionIsShownAndTakesTheBotOutOfNoService(t *testing.T) {
 	if _, page := ask(t, "GET", api+"/", "view-secret", ""); !strings.Contains(page, "token_revoked") {
 		t.Errorf("the status page says nothing of it: %s", page)
 	}
-	if code, _ := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+	if code, _ := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Errorf("alerts are not taken: %d", code)
 	}
 	for _, secret := range []string{s.Token(), s.AppToken()} {

@@ -67,7 +67,7 @@ func named(t *testing.T) (url string, counts func() map[string]int) {
 func investigated(t *testing.T, a *app.App) {
 	t.Helper()
 	api := "http://" + a.Addr("api")
-	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret", payload); code != 200 {
+	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
 	until(t, "the incident rests", func() bool {

@@ -40,7 +40,7 @@ func opts(change func(*Options)) Options {
 	o := Options{
 		Getenv: func(k string) (string, bool) {
 			v, ok := map[string]string{
-				"TOKEN": "s3cr3t-value", "EMPTY": " ", "XAPP": "xapp-s3cr3t-value", "XOXB": "xoxb-s3cr3t-value",
+				"TOKEN": "s3cr3t-value-of-tests", "SHORT": "s3cr3t-value", "EMPTY": " ", "XAPP": "xapp-s3cr3t-value", "XOXB": "xoxb-s3cr3t-value",
 			}[k]
 			return v, ok
 		},
@@ -340,7 +340,7 @@ func TestSecretsAreReadAndHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Access.ViewerToken.Reveal() != "s3cr3t-value" {
+	if c.Access.ViewerToken.Reveal() != "s3cr3t-value-of-tests" {
 		t.Error("the secret was not read")
 	}
 	for _, f := range []string{"%v", "%+v", "%#v", "%s"} {

@@ -62,7 +62,8 @@ type tlsFile struct {
 	CertFile string `yaml:"cert_file"`
 	// Its key, PEM.
 	KeyFile string `yaml:"key_file"`
-	// The CA of client certificates, which clients must present. On the listener api this authenticates the webhook.
+	// The CA of client certificates, which clients must present. On the listener api alertmanager.auth.client_names says
+	// which of them can post alerts.
 	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 }
 
@@ -136,8 +137,8 @@ type clientTLSFile struct {
 type alertmanagerFile struct {
 	// The URL of Alertmanager. Not used yet.
 	URL string `yaml:"url,omitempty"`
-	// The credentials that Alertmanager must send: a bearer token, or a user with a password. Required if other
-	// machines can reach listen.api.
+	// The credentials that Alertmanager must send: a bearer token, or a user with a password, of at least 16 characters, or
+	// a client certificate. Required if other machines can reach listen.api.
 	Auth authFile `yaml:"auth,omitempty"`
 }
 
@@ -152,6 +153,9 @@ type authFile struct {
 	PasswordFile string `yaml:"password_file,omitempty"`
 	// The environment variable that holds the password.
 	PasswordEnv string `yaml:"password_env,omitempty"`
+	// The names in client certificates that can post alerts: a common name, a DNS name, a URI or an email address. Requires
+	// listen.tls.api.client_ca_file, and is required with it if there is no token and no password; with one, both are.
+	ClientNames []string `yaml:"client_names,omitempty"`
 }
 
 type kubernetesFile struct {

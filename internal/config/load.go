@@ -12,7 +12,6 @@ import (
 	promconfig "github.com/prometheus/common/config"
 
 	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
-	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
@@ -230,28 +229,6 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 		l.at("prometheus.concurrency", "is %d; the maximum is 20, the default concurrency of Prometheus", f.Concurrency)
 	}
 	return p
-}
-
-func (l *loader) webhook(f file) credential.Credential {
-	a, before := f.Alertmanager.Auth, len(l.list)
-	out := credential.Credential{
-		BearerToken: l.secret("alertmanager.auth.bearer_token", a.BearerTokenEnv, a.BearerTokenFile, false),
-		User:        a.Username,
-		Password:    l.secret("alertmanager.auth.password", a.PasswordEnv, a.PasswordFile, false),
-	}
-	if len(l.list) > before {
-		return out // a secret that is not there makes the rest look wrong as well
-	}
-	if err := out.Validate(); err != nil {
-		l.at("alertmanager.auth", "%v", err)
-	}
-	mtls := f.Listen.TLS["api"].ClientCAFile != ""
-	if out.None() && !mtls && !l.opts.AllowUnauthenticated && !loopback(cmp.Or(f.Listen.API, ":8080")) {
-		l.at("alertmanager.auth",
-			"is required: listen.api is reachable from other machines, and anyone who can post alerts can trigger proposals; "+
-				"set bearer_token_file, or listen.tls.api.client_ca_file, or start with --allow-unauthenticated-webhook")
-	}
-	return out
 }
 
 func (l *loader) policy(f policyFile) policy.Settings {

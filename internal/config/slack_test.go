@@ -19,11 +19,11 @@ func TestSocketModeIsTheDefaultTransport(t *testing.T) {
 			Socket: true, AppToken: "xapp-s3cr3t-value",
 		},
 		"{mode: http, channel: C1, team: T1, app_id: A1, token_env: XOXB, signing_secret_env: TOKEN}": {
-			SigningSecret: "s3cr3t-value",
+			SigningSecret: "s3cr3t-value-of-tests",
 		},
 		// Both secrets at hand, so that the transport can be changed by one word.
 		"{channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP, signing_secret_env: TOKEN}": {
-			Socket: true, AppToken: "xapp-s3cr3t-value", SigningSecret: "s3cr3t-value",
+			Socket: true, AppToken: "xapp-s3cr3t-value", SigningSecret: "s3cr3t-value-of-tests",
 		},
 	} {
 		cfg, err := Parse("medic.yaml", []byte(strings.Replace(sound, "mode: approve", "mode: approve\nslack: "+section, 1)),

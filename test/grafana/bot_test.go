@@ -49,7 +49,7 @@ pools:
 	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"HOOK": "hook-secret", "BOT": s.Token(), "APP": s.AppToken()}
+	env := map[string]string{"HOOK": "hook-secret-of-tests", "BOT": s.Token(), "APP": s.AppToken()}
 	cfg, err := config.Load(path,
 		config.Options{Profiles: cat, Getenv: func(k string) (string, bool) { v, ok := env[k]; return v, ok }})
 	if err != nil {
@@ -83,7 +83,7 @@ func page(t *testing.T, method, url, body string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer hook-secret")
+	req.Header.Set("Authorization", "Bearer hook-secret-of-tests")
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

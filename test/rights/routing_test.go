@@ -104,7 +104,7 @@ func startBot(t *testing.T, rc *rest.Config) bot {
 listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}
 store: {url: "sqlite://`+dir+`/medic.db"}
 prometheus: {url: "http://127.0.0.1:1", timeout: 1s, deadline: 5s}
-alertmanager: {auth: {bearer_token_env: HOOK}}
+alertmanager: {auth: {bearer_token_env: ALERTMANAGER_TOKEN}}
 access: {viewer_token_env: VIEW}
 kubernetes: {kubeconfig: "`+kubeconfig+`"}
 timing: {sweep: 50ms}
@@ -142,7 +142,7 @@ func (b bot) deliver(t *testing.T, group string, labels ...map[string]string) {
 		"alerts": alerts,
 	})
 	must(t, err)
-	if _, err := b.ask(t.Context(), http.MethodPost, "/api/v1/alertmanager", "HOOK", string(body)); err != nil {
+	if _, err := b.ask(t.Context(), http.MethodPost, "/api/v1/alertmanager", "ALERTMANAGER_TOKEN", string(body)); err != nil {
 		t.Fatal(err)
 	}
 }
