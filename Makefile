@@ -12,7 +12,7 @@ run: ## the sandbox: a simulated fleet in trouble, and the bot that asks and hea
 # as test/machine lets them, and beside what computes. The end-to-end tests run the whole bot with the race detector,
 # which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
 loops := ./test/e2e
-plain := ./test/chart ./test/crash ./test/docs ./test/image ./test/messages ./test/sandbox ./test/scenarios
+plain := ./test/chart ./test/crash ./test/docs ./test/flood ./test/image ./test/messages ./test/sandbox ./test/scenarios
 
 # What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
 # what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
