@@ -40,6 +40,9 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		if inc.AlertsLeftOut > 0 {
 			more = fmt.Sprintf(", and %d resolved earlier", inc.AlertsLeftOut)
 		}
+		if text := present.NotKept(inc); text != "" {
+			more += ", " + text
+		}
 		say(w, "  alerts: %s%s\n", strings.Join(inc.AlertNames(), ", "), more)
 	}
 	if inc.Note != "" && !notedLast(inc) {

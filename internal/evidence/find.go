@@ -25,19 +25,8 @@ type podName struct{ namespace, name string }
 
 func (p podName) String() string { return p.namespace + "/" + p.name }
 
-// podLabels are the pairs of labels by which scrapes name a pod, most telling first. exported_* is what an exporter
-// said about somebody else (kube-state-metrics); namespace and pod are then the exporter's own. The last pair is of
-// older scrape configurations.
-func podLabels() [][2]string {
-	return [][2]string{
-		{"exported_namespace", "exported_pod"},
-		{"namespace", "pod"},
-		{"kubernetes_namespace", "kubernetes_pod_name"},
-	}
-}
-
 func podIn(get func(string) string) (podName, bool) {
-	for _, pair := range podLabels() {
+	for _, pair := range incident.PodLabels() {
 		if p := (podName{get(pair[0]), get(pair[1])}); p.namespace != "" && p.name != "" {
 			return p, true
 		}
@@ -168,7 +157,7 @@ func (c *Collector) podOfInstance(
 // targetQuery asks by up, which every scrape has, and by a metric of vLLM, for the systems that have no up.
 func targetQuery(matchers map[string]string) (string, error) {
 	var by []string
-	for _, pair := range podLabels() {
+	for _, pair := range incident.PodLabels() {
 		by = append(by, pair[0], pair[1])
 	}
 	eq := equals(matchers)

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/vllm-medic/vllm-medic/internal/promql"
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
@@ -120,7 +121,7 @@ func (c *Collector) sight(
 // apart.
 func modelsQuery(match map[string]string, now bool) (string, error) {
 	by := []string{model.MetricNameLabel, labelCluster, vllm.LabelModel, model.JobLabel}
-	for _, pair := range podLabels() {
+	for _, pair := range incident.PodLabels() {
 		by = append(by, pair[0])
 	}
 	telling := "(" + strings.Join(vllm.Telling(), "|") + ")"
@@ -156,7 +157,7 @@ func identity(metric model.Metric) map[string]string {
 		return v != ""
 	}
 	take(labelCluster)
-	for _, pair := range podLabels() {
+	for _, pair := range incident.PodLabels() {
 		if take(pair[0]) {
 			break
 		}
@@ -178,7 +179,7 @@ func nameModels(all []Model) {
 		if len(clusters) > 1 {
 			parts = append(parts, m.Labels[labelCluster])
 		}
-		for _, pair := range podLabels() {
+		for _, pair := range incident.PodLabels() {
 			parts = append(parts, m.Labels[pair[0]])
 		}
 		parts = append(parts, m.ModelName())

@@ -34,6 +34,8 @@ type Alert struct {
 	// received; zero when the times tell that it fires.
 	AnewBy string    `json:"anewBy,omitempty"`
 	AnewAt time.Time `json:"anewAt,omitzero"`
+	// Sought says that the pool of an alert without one has been looked for, and what was found has been said.
+	Sought bool `json:"sought,omitempty"`
 }
 
 // Name is the alertname label.
@@ -59,7 +61,10 @@ type Delivery struct {
 	Receiver  string `json:"receiver"`
 	GroupKey  string `json:"groupKey"`
 	Truncated uint64 `json:"truncated,omitempty"`
-	Reason    string `json:"reason,omitempty"`
+	// Cut says that it was larger than is read. What Alertmanager writes after the alerts is missing then: Truncated,
+	// GroupKey, and with the external URL Sender.
+	Cut    bool   `json:"cut,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Sender tells one Alertmanager from its peers, as far as a request shows it; empty when nothing is known of it.
 	Sender string  `json:"sender,omitempty"`
 	Alerts []Alert `json:"alerts"`

@@ -52,6 +52,9 @@ func ApplyAll(inc Incident, events []Event, now time.Time) (Result, error) {
 		}
 	}
 	a.keepHistory()
+	if a.unkept != nil {
+		a.inc.AlertsNotKept = a.unkept.closed()
+	}
 	a.inc.UpdatedAt = now
 	return Result{Incident: a.inc, Entries: a.entries, Render: a.render, Ignored: a.ignored}, nil
 }
@@ -67,6 +70,8 @@ type applier struct {
 	// index is where each alert is in the incident, by its fingerprint; nil when it is to be made.
 	index   map[string]int
 	ignored []IgnoredWords
+	// unkept is what becomes AlertsNotKept; nil: it stays as it is.
+	unkept *unkept
 }
 
 func (a *applier) dispatch(ev Event) error {
@@ -120,11 +125,7 @@ func (a *applier) dispatch(ev Event) error {
 	case Gathered:
 		return a.gathered()
 	case Noted:
-		if e.Note.Kind == "" || a.inc.Said.Same(e.Note) {
-			return refusal(Note{Kind: RefusedNoted})
-		}
-		a.setNote(e.Note)
-		a.add(nil, "", !e.Silent, nil, e.Note)
+		return a.noted(e)
 	case SetBack:
 		return a.setBack(e)
 	case Rerouted:
@@ -221,6 +222,31 @@ func (a *applier) edit(id string, change func(*Step)) (Step, error) {
 	}
 	change(s)
 	return *s, nil
+}
+
+func (a *applier) noted(e Noted) error {
+	same := e.Note.Kind == "" || a.inc.Said.Same(e.Note)
+	if same && len(e.Sought) == 0 && !e.Show {
+		return refusal(Note{Kind: RefusedNoted})
+	}
+	if e.Show {
+		a.inc.Unshown = false
+	}
+	sought := make(map[string]bool, len(e.Sought))
+	for _, f := range e.Sought {
+		sought[f] = true
+	}
+	for n := range a.inc.Alerts {
+		a.inc.Alerts[n].Sought = a.inc.Alerts[n].Sought || sought[a.inc.Alerts[n].Fingerprint]
+	}
+	if e.Routing.Kind != "" {
+		a.say(e.Routing)
+	}
+	if !same {
+		a.setNote(e.Note)
+		a.add(nil, "", !e.Silent, nil, e.Note)
+	}
+	return nil
 }
 
 func (a *applier) mute(why MuteReason, note Note) {

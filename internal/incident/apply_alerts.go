@@ -13,6 +13,10 @@ import (
 func (a *applier) alerts(e AlertsReceived) error {
 	wasOpen, severity := a.inc.Open(), a.inc.Severity()
 	var joined, resolved, again []Alert
+	if a.unkept == nil {
+		a.unkept = a.inc.AlertsNotKept.open()
+	}
+	roomy := a.unkept.firing() == 0
 	if a.index == nil {
 		a.index = make(map[string]int, len(a.inc.Alerts))
 		for n, x := range a.inc.Alerts {
@@ -22,14 +26,20 @@ func (a *applier) alerts(e AlertsReceived) error {
 	for _, in := range e.Alerts {
 		in, _ = in.AtReceipt()
 		n, ok := a.index[in.Fingerprint]
+		unkept := !ok && a.unkept.giveBack(in.Fingerprint)
+		if unkept && !in.Firing {
+			resolved = append(resolved, in)
+		}
 		if !ok && a.leftOut(in) {
-			a.ignore(e, IgnoredRoom, in)
+			if !unkept {
+				a.ignore(e, IgnoredRoom, in)
+			}
 			continue
 		}
 		if !ok {
 			a.index[in.Fingerprint] = len(a.inc.Alerts)
-			known := a.firstWord(e, in)
-			if known.Firing {
+			known := a.firstWord(e, in, unkept)
+			if known.Firing && (!unkept || !wasOpen && a.anew(in)) {
 				joined = append(joined, in)
 				known.Untold = 1
 			}
@@ -65,22 +75,26 @@ func (a *applier) alerts(e AlertsReceived) error {
 	if wasOpen && news && !opening && a.inc.AlertsSince.IsZero() {
 		a.inc.AlertsSince = a.now
 	}
-	a.boundAlerts()
+	over := a.boundAlerts()
 	if !wasOpen {
 		a.told()
 		return a.reopen(slices.Concat(joined, again), e.Mode)
 	}
-	a.tell(joined, resolved, again, e.Note)
+	a.tell(joined, resolved, again, e.Note, opening)
+	if over && roomy {
+		a.say(Note{Kind: NoteNotKept, Count: a.unkept.firing(), Of: len(a.inc.Firing())})
+	}
 	return nil
 }
 
-// firstWord is what is known of an alert after the first word about it in this incident. The end of what was never heard
-// of is no news.
-func (a *applier) firstWord(e AlertsReceived, in Alert) Alert {
+// firstWord is what is known of an alert after the first word about it in this incident, or after one about an alert for
+// which it had no room. The end of what was never heard of is no news.
+func (a *applier) firstWord(e AlertsReceived, in Alert, unkept bool) Alert {
 	before, told := e.Before[in.Fingerprint]
 	if !told {
 		known := heard(in, e.Source)
-		if !known.Firing {
+		known.Told = unkept
+		if !known.Firing && !unkept {
 			a.ignore(e, IgnoredUnknown, in)
 		}
 		return known
@@ -97,10 +111,18 @@ func (a *applier) ignore(e AlertsReceived, why Ignored, in Alert) {
 	a.ignored = Ignore(a.ignored, e.Delivery, why, in)
 }
 
+// firing is Incident.FiringCount while events are applied.
+func (a *applier) firing() int {
+	if a.unkept == nil {
+		return a.inc.FiringCount()
+	}
+	return len(a.inc.Firing()) + a.unkept.firing()
+}
+
 // tell puts each change into the journal. The thread has the first alerts at once, and of later ones what has gathered.
-func (a *applier) tell(joined, resolved, again []Alert, note Note) {
+func (a *applier) tell(joined, resolved, again []Alert, note Note, opening bool) {
 	if len(joined) > 0 {
-		if len(joined) == len(a.inc.Alerts) {
+		if opening {
 			a.told()
 			a.say(Note{Kind: NoteFiring, Names: a.list(joined)})
 		} else {
@@ -111,7 +133,7 @@ func (a *applier) tell(joined, resolved, again []Alert, note Note) {
 		a.note(Note{Kind: NoteRefired, Names: a.list(again)})
 	}
 	if len(resolved) > 0 {
-		a.note(Note{Kind: NoteResolved, Names: a.list(resolved), Count: len(a.inc.Firing()), Pool: a.inc.Pool})
+		a.note(Note{Kind: NoteResolved, Names: a.list(resolved), Count: a.firing(), Pool: a.inc.Pool})
 	}
 	said := func(x Entry) bool { return x.Said.Same(note) }
 	if note.Kind != "" && len(joined) > 0 && !slices.ContainsFunc(a.entries, said) {
@@ -136,7 +158,12 @@ func (a *applier) rerouted(e Rerouted) error {
 	if len(found) == 0 {
 		return refusal(Note{Kind: RefusedNoAlert})
 	}
-	a.say(Note{Kind: NoteMoved, Names: a.list(found), Pool: e.Pool})
+	moved := Note{Kind: NoteMoved, Names: a.list(found), Pool: e.Pool}
+	if a.inc.Unshown || !slices.ContainsFunc(found, func(x Alert) bool { return x.Told }) {
+		a.note(moved) // the thread has not heard of them
+		return nil
+	}
+	a.say(moved)
 	return nil
 }
 
@@ -149,7 +176,7 @@ func (a *applier) anew(in Alert) bool {
 
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
 func (a *applier) reopen(firing []Alert, mode Mode) error {
-	if len(a.inc.Firing()) == 0 || len(firing) == 0 {
+	if a.firing() == 0 || len(firing) == 0 {
 		a.note(Note{Kind: NoteNothingNew})
 		return nil
 	}
@@ -157,6 +184,7 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 		return refusal(Note{Kind: RefusedReopen})
 	}
 	a.inc.Reopened++
+	a.unkept.beyond = 0 // of the episode before: nothing has told their ends
 	a.inc.ClosedAt = time.Time{}
 	a.inc.MuteReason = NotMuted
 	a.inc.AskedBy = nil
@@ -214,15 +242,17 @@ func (a *applier) eachApplied(change func(*Step)) {
 // that fire for each pod send one alert for each, and a line that leaves the pods out reads as if the whole alert had
 // come or gone.
 func (a *applier) list(alerts []Alert) string {
-	where := map[string][]string{}
+	places := map[string]map[string]bool{}
 	for _, x := range alerts {
-		if at := a.place(x); !slices.Contains(where[x.Name()], at) {
-			where[x.Name()] = append(where[x.Name()], at)
+		name, at := shortName(x.Name()), a.place(x)
+		if places[name] == nil {
+			places[name] = map[string]bool{}
 		}
+		places[name][at] = true
 	}
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(where)) {
-		places := slices.Sorted(slices.Values(where[name]))
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		places := slices.Sorted(maps.Keys(places[name]))
 		if places[0] == "" { // one that says nothing of where is not to vanish behind those that do
 			names, places = append(names, name), places[1:]
 		}
@@ -230,16 +260,28 @@ func (a *applier) list(alerts []Alert) string {
 			names = append(names, name+" on "+atMost(placesNamed, places))
 		}
 	}
+	if more := len(names) - alertsNamed; more > 0 {
+		names = append(names[:alertsNamed], fmt.Sprintf("%d more", more))
+	}
 	return strings.Join(names, "; ")
 }
 
+// alertsNamed is how many alerts a line names, and textNamed how long the name of one, or of a pod, may be in it, in
+// bytes: the journal is kept for months, and a delivery may bring tens of thousands of names.
+const (
+	alertsNamed = 20
+	textNamed   = 200
+)
+
+func shortName(text string) string { return ClipBytes(text, textNamed) }
+
 // place is where an alert fires: its pod; without a pool also its model, which is what the reader has to find.
 func (a *applier) place(x Alert) string {
-	at := cmp.Or(x.Labels["pod"], x.Labels["instance"])
+	at := shortName(cmp.Or(x.Labels["pod"], x.Labels["instance"]))
 	if a.inc.Pool != "" {
 		return at
 	}
-	return strings.TrimSpace(x.Labels["model_name"] + " " + at)
+	return strings.TrimSpace(shortName(x.Labels["model_name"]) + " " + at)
 }
 
 // placesNamed is how many pods a line names; a pool may have hundreds.

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -12,6 +11,8 @@ const (
 	// endedKept is how many ended alerts an incident keeps, the newest ones. Those whose "firing" may still come late are
 	// kept beyond it, up to endedMost, so that it is recognized.
 	endedKept, endedMost = 100, 1000
+	// endedBytes bounds what the ended alerts take, as firingBytes does for those that fire: they explain less.
+	endedBytes = 256 << 10
 	// routineKept is how many lines of one routine kind the journal takes. Then it takes one each time their number has
 	// doubled.
 	routineKept = 200
@@ -49,47 +50,65 @@ func (a *applier) record(e Entry) {
 
 func powerOfTwo(n int) bool { return n&(n-1) == 0 }
 
-// boundAlerts leaves out the ended alerts that are too many, the oldest first. All that fire stay.
-func (a *applier) boundAlerts() {
-	var ends []time.Time
+// boundAlerts leaves out the ended alerts that are too many, the oldest first, and those that fire and for which there
+// is no room. It says whether there are some of those.
+func (a *applier) boundAlerts() bool {
+	a.boundEnded()
+	kept, over := worstOf(a.inc.Firing())
+	if len(over) == 0 {
+		return false
+	}
+	a.unkept.take(over)
+	keep := make(map[string]bool, len(kept))
+	for _, x := range kept {
+		keep[x.Fingerprint] = true
+	}
+	a.inc.Alerts = slices.DeleteFunc(a.inc.Alerts, func(x Alert) bool { return x.Firing && !keep[x.Fingerprint] })
+	a.index = nil
+	return true
+}
+
+func (a *applier) boundEnded() {
+	var ended []Alert
 	for _, x := range a.inc.Alerts {
 		if !x.Firing {
-			ends = append(ends, x.EndsAt)
+			ended = append(ended, x)
 		}
 	}
-	if len(ends) <= endedKept {
+	keep := endedRoom(ended, a.now)
+	if keep == len(ended) {
 		return
 	}
-	slices.SortFunc(ends, func(x, y time.Time) int { return y.Compare(x) })
-	keep := endedKept
-	for keep < min(len(ends), endedMost) && a.now.Sub(ends[keep]) <= lateNews {
-		keep++
-	}
-	if keep == len(ends) {
-		return
-	}
-	oldest, tied := ends[keep-1], 0
-	for _, end := range ends[:keep] {
-		if end.Equal(oldest) {
-			tied++
-		}
-	}
-	if slices.ContainsFunc(a.inc.Alerts, func(x Alert) bool { return x.Untold > 0 && !x.Firing }) {
+	if slices.ContainsFunc(ended, func(x Alert) bool { return x.Untold > 0 }) {
 		a.tellAlerts() // before it is forgotten
 	}
-	a.inc.Alerts = slices.DeleteFunc(a.inc.Alerts, func(x Alert) bool {
-		switch c := cmp.Compare(x.EndsAt.UnixNano(), oldest.UnixNano()); {
-		case x.Firing || c > 0:
-			return false
-		case c == 0 && tied > 0:
-			tied--
-			return false
-		default:
-			return true
-		}
-	})
-	a.inc.AlertsLeftOut += len(ends) - keep
+	a.inc.Alerts = keepEnded(a.inc.Alerts, ended[:keep])
+	a.inc.AlertsLeftOut += len(ended) - keep
 	a.index = nil
+}
+
+// endedRoom puts ended alerts in the order of their ends, the newest first, and says how many of them are kept.
+func endedRoom(ended []Alert, now time.Time) int {
+	slices.SortStableFunc(ended, func(x, y Alert) int { return y.EndsAt.Compare(x.EndsAt) })
+	keep, taken := 0, 0
+	for _, x := range ended {
+		taken += x.size()
+		late := keep < endedMost && now.Sub(x.EndsAt) <= lateNews
+		if keep >= endedKept && !late || taken > endedBytes {
+			break
+		}
+		keep++
+	}
+	return keep
+}
+
+// keepEnded leaves out the ended alerts that are not among those that are kept.
+func keepEnded(alerts, kept []Alert) []Alert {
+	keep := make(map[string]bool, len(kept))
+	for _, x := range kept {
+		keep[x.Fingerprint] = true
+	}
+	return slices.DeleteFunc(alerts, func(x Alert) bool { return !x.Firing && !keep[x.Fingerprint] })
 }
 
 // leftOut says whether an ended alert that is not known is one of those which were left out: as many are kept as there

@@ -210,9 +210,15 @@ type Rerouted struct {
 
 // Noted says why the bot cannot go on for the moment, once, so that nobody takes its silence for calm. Silent keeps it
 // out of the thread, when only its details are new: the message shows them.
+//
+// For an incident without a pool it also says what was found of the pools of its alerts: Sought are the fingerprints of
+// those about which everything is said now, Routing what there is to say. Show has people shown it from now on.
 type Noted struct {
-	Note   Note
-	Silent bool
+	Note    Note
+	Silent  bool
+	Show    bool
+	Sought  []string
+	Routing Note
 }
 
 // SetBack says that the bot's own work on the incident failed in a way that would come again: it panicked, did not end,

@@ -51,7 +51,7 @@ func (a *applier) tellAlerts() {
 	a.told()
 	n := Note{
 		Kind: NoteAlerts, Names: a.list(began), Again: a.list(again), Ended: a.list(ended), Flapped: a.list(flapped),
-		Count: len(a.inc.Firing()), Pool: a.inc.Pool,
+		Count: a.firing(), Pool: a.inc.Pool,
 	}
 	if n.Names+n.Again+n.Ended+n.Flapped == "" {
 		return // what has changed is not in the incident any more

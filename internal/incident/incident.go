@@ -40,9 +40,15 @@ type Incident struct {
 	// WorstSeverity is the worst severity that a firing alert has had in the incident's life; empty in what older versions
 	// stored. Use Severity.
 	WorstSeverity string `json:"severity,omitempty"`
-	// Alerts are all that fire, and the newest that have ended; AlertsLeftOut counts the others.
+	// Unshown says that people are not shown the incident: it has no pool, and the pools of its alerts are being looked
+	// for. One that has let all of them go stays so.
+	Unshown bool `json:"unshown,omitempty"`
+	// Alerts are the worst and newest that fire, and the newest that have ended, as far as there is room for them
+	// (docs/operations.md, what the store keeps). AlertsLeftOut counts the ended ones beyond them, AlertsNotKept are those
+	// that fire beyond them.
 	Alerts        []Alert `json:"alerts"`
 	AlertsLeftOut int     `json:"alertsLeftOut,omitempty"`
+	AlertsNotKept Unkept  `json:"alertsNotKept,omitzero"`
 	// AlertsSince is since when news of the alerts wait to be told in the thread; zero when none do.
 	AlertsSince time.Time          `json:"alertsSince,omitzero"`
 	Readings    map[string]Reading `json:"readings"`
@@ -212,7 +218,7 @@ func (i Incident) ChosenBy(s Step) *Actor {
 // Open says whether the incident has not ended.
 func (i Incident) Open() bool { return i.State != StateClosed }
 
-// Firing returns the alerts that fire.
+// Firing returns the alerts that fire, of those that are kept.
 func (i Incident) Firing() []Alert {
 	return slices.DeleteFunc(slices.Clone(i.Alerts), func(a Alert) bool { return !a.Firing })
 }
@@ -250,19 +256,21 @@ func (i Incident) Severity() string {
 	return worst(severities(i.Alerts)) // stored by an older version
 }
 
-func worst(severities []string) string {
-	rank := func(s string) int {
-		switch s {
-		case "critical", "page":
-			return 3
-		case "warning":
-			return 2
-		case "":
-			return 0
-		default:
-			return 1
-		}
+// rank orders severities, the worst highest.
+func rank(severity string) int {
+	switch severity {
+	case "critical", "page":
+		return 3
+	case "warning":
+		return 2
+	case "":
+		return 0
+	default:
+		return 1
 	}
+}
+
+func worst(severities []string) string {
 	return slices.MaxFunc(append([]string{""}, severities...), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(b, a))
 	})
@@ -309,7 +317,7 @@ func (i Incident) Applied() []Step {
 // ClosesOnResolve says that an alert still fires, so the incident stays open although its signals are healthy. The
 // alert may see something that they do not, or its window lags behind and it resolves soon. An incident closed before
 // that would miss a relapse: Alertmanager doesn't repeat an alert that keeps firing before its repeat_interval.
-func (i Incident) ClosesOnResolve() bool { return len(i.Firing()) > 0 }
+func (i Incident) ClosesOnResolve() bool { return i.FiringCount() > 0 }
 
 // Mitigations returns the applied steps that must be undone before the incident can close. A dry run has none: it
 // changed nothing.

@@ -6,10 +6,33 @@ import "slices"
 type Routing struct {
 	// LeftOut counts the alerts that Alertmanager left out of the group (max_alerts).
 	LeftOut uint64 `json:"leftOut,omitempty"`
+	// Cut says that the notification was larger than is read, so that alerts are missing whose number is not known.
+	Cut bool `json:"cut,omitempty"`
 	// Routes are different from one another, and several alerts may share one; Unsaid counts those for which there is no
 	// room.
 	Routes []Route `json:"routes,omitempty"`
 	Unsaid int     `json:"unsaid,omitempty"`
+}
+
+// PodLabels are the pairs of labels, of a namespace and a pod, by which scrapes name a pod, the most telling first.
+// exported_* is what an exporter said about somebody else (kube-state-metrics); namespace and pod are then the
+// exporter's own. The last pair is of older scrape configurations.
+func PodLabels() [][2]string {
+	return [][2]string{
+		{"exported_namespace", "exported_pod"},
+		{"namespace", "pod"},
+		{"kubernetes_namespace", "kubernetes_pod_name"},
+	}
+}
+
+// PlaceLabels are all labels by which the pod of an alert is looked for: those of PodLabels, its instance, and what
+// narrows that.
+func PlaceLabels() []string {
+	var out []string
+	for _, pair := range PodLabels() {
+		out = append(out, pair[0], pair[1])
+	}
+	return append(out, "instance", "job")
 }
 
 // RouteKind names what is known of the route of an alert.
@@ -73,5 +96,6 @@ func (r *Routing) same(o *Routing) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.LeftOut == o.LeftOut && r.Unsaid == o.Unsaid && slices.EqualFunc(r.Routes, o.Routes, Route.Same)
+	return r.LeftOut == o.LeftOut && r.Cut == o.Cut && r.Unsaid == o.Unsaid &&
+		slices.EqualFunc(r.Routes, o.Routes, Route.Same)
 }

@@ -55,6 +55,7 @@ func (a *applier) setBack(e SetBack) error {
 		return nil
 	}
 	a.setNote(said)
+	a.inc.Unshown = false // what the bot can't work on is shown
 	if next.Told && (!e.Parked || before.Parked) {
 		a.note(said)
 		return nil

@@ -168,11 +168,13 @@ func (i *Incident) UnmarshalJSON(b []byte) error {
 	type plain Incident
 	in := struct {
 		*plain
-		Drill bool `json:"drill"`
+		Drill  bool         `json:"drill"`
+		Alerts storedAlerts `json:"alerts"`
 	}{plain: (*plain)(i)}
 	if err := json.Unmarshal(b, &in); err != nil {
 		return err
 	}
+	in.Alerts.into(i)
 	i.rename(in.Drill)
 	return nil
 }
@@ -186,13 +188,15 @@ func (c *Course) UnmarshalJSON(b []byte) error {
 	type plain Incident
 	in := struct {
 		*plain
-		Drill    bool    `json:"drill"`
-		Readings skipped `json:"readings"`
-		Cluster  skipped `json:"cluster"`
+		Drill    bool         `json:"drill"`
+		Alerts   storedAlerts `json:"alerts"`
+		Readings skipped      `json:"readings"`
+		Cluster  skipped      `json:"cluster"`
 	}{plain: (*plain)(&c.Incident)}
 	if err := json.Unmarshal(b, &in); err != nil {
 		return err
 	}
+	in.Alerts.into(&c.Incident)
 	c.rename(in.Drill)
 	return nil
 }

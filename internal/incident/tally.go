@@ -2,6 +2,7 @@ package incident
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -109,11 +110,11 @@ func (t Tally) AtEdge() int64 {
 // by. A drill counts nowhere.
 func (ch Change) Tallies() []Tally {
 	inc := ch.Incident
-	if inc.Drill != nil {
+	if inc.Drill != nil || inc.Unshown {
 		return nil
 	}
 	var out []Tally
-	if ch.Expect == 0 {
+	if ch.Expect == 0 || slices.ContainsFunc(ch.Entries, shows) {
 		out = append(out, Tally{Family: TallyOpened, Labels: []string{cmp.Or(inc.Pool, TallyNone)}})
 	}
 	for _, e := range ch.Entries {
@@ -121,6 +122,9 @@ func (ch Change) Tallies() []Tally {
 	}
 	return out
 }
+
+// shows says whether with a line people are shown an incident without a pool, which is counted from then on.
+func shows(e Entry) bool { return e.Kind == KindNoted && e.Said.Kind == NoteNoPool && e.Thread }
 
 // MessageTally is that the incident's message was posted at a time; false for a drill.
 func (i Incident) MessageTally(at time.Time) (Tally, bool) {

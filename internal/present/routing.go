@@ -16,6 +16,10 @@ func routing(r *incident.Routing, stored string) string {
 	if r.LeftOut > 0 {
 		out = append(out, "Alertmanager left "+Counted(r.LeftOut, "more alert")+" out of this group (max_alerts).")
 	}
+	if r.Cut {
+		out = append(out, "The notification was larger than the bot reads (10 MiB, 50,000 alerts). Alerts beyond that are "+
+			"missing here: set max_alerts in webhook_configs.")
+	}
 	for _, x := range r.Routes {
 		text, known := route(x)
 		if !known && stored != "" {

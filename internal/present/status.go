@@ -108,7 +108,7 @@ func healthy(inc incident.Incident) []Span {
 	closes := " Closes if it stays healthy."
 	if inc.ClosesOnResolve() {
 		closes = " Closes when the alert resolves."
-		if len(inc.Firing()) > 1 {
+		if inc.FiringCount() > 1 {
 			closes = " Closes when the alerts resolve."
 		}
 	}

@@ -41,6 +41,9 @@ func ofIncident(n incident.Note) string {
 	case incident.NoteAlerts:
 		return alerts(n)
 	case incident.NoteMoved:
+		if n.Pool == "" {
+			return "Moved to the earlier incident without a pool: " + n.Names + "."
+		}
 		return "Moved to pool " + n.Pool + ": " + n.Names + "."
 	case incident.NoteRouting:
 		return routing(n.Routing, n.Why)
@@ -62,6 +65,9 @@ func ofIncident(n incident.Note) string {
 		return "None of these alerts is firing."
 	case incident.NoteNoData:
 		return "No alert is firing, and there has been no data for " + incident.FormatDuration(n.Silent) + "."
+	case incident.NoteNotKept:
+		return "The incident keeps the " + Counted(n.Of, "worst and newest alert") + ": " +
+			incident.FormatValue(float64(n.Count), incident.UnitCount) + " more fire and are not kept."
 	case incident.NoteNoPool:
 		return "No pool matches these alerts, so there is nothing to investigate. Add one like this:"
 	case incident.NotePoolGone:

@@ -42,6 +42,7 @@ type incidentPage struct {
 	Charts                      []chart
 	Marks                       []legend
 	Cause, More                 string
+	NotKept                     string
 	Numbers                     []number
 	Doubts                      []doubtRow
 	Rules                       []conditionRow
@@ -95,7 +96,8 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc), Charts: f.charts(inc, events),
 		Made: f.made(inc, h.rollbacks(inc)), Groups: f.groups(inc.Readings), Unused: unusedTitles(inc.Readings),
 		Breakdowns: breakdowns(inc),
-		Considered: considered(inc.Others), Alerts: f.alerts(inc), Events: f.timeline(inc), Stale: present.Stale(inc),
+		Considered: considered(inc.Others), Alerts: f.alerts(inc), NotKept: present.Capital(present.NotKept(inc)),
+		Events: f.timeline(inc), Stale: present.Stale(inc),
 		Outdated: present.Outdated(inc), OtherCause: present.OtherCause(inc),
 	}
 	if remark := present.Remark(inc); present.Plain(remark) != "" {

@@ -67,7 +67,7 @@ func internalOnly(e incident.Entry) bool {
 func kindOf(e incident.Entry) string {
 	switch e.Said.Kind { //nolint:exhaustive // the others are told apart below
 	case incident.NoteFiring, incident.NoteJoined, incident.NoteRefired, incident.NoteResolved, incident.NoteAlerts,
-		incident.NoteReopened, incident.NoteMoved, incident.NoteNothingNew:
+		incident.NoteReopened, incident.NoteMoved, incident.NoteNothingNew, incident.NoteNotKept:
 		return eventAlert
 	case incident.NoteDone, incident.NoteRolledOut, incident.NoteRestored, incident.NoteUndone, incident.NoteUndoing,
 		incident.NoteReverted, incident.NoteStepReverted, incident.NoteNotRolledOut, incident.NoteDryRun:

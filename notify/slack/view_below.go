@@ -252,6 +252,9 @@ func (c *composer) footer(inc incident.Incident) {
 		names := slices.Sorted(slices.Values(inc.AlertNames()))
 		out = append(out, escape(strings.Join(names, ", "), 100))
 	}
+	if text := present.NotKept(inc); text != "" {
+		out = append(out, text)
+	}
 	if !inc.ReadAt.IsZero() && inc.State != incident.StateClosed {
 		out = append(out, "data as of "+clock(inc.ReadAt))
 	}
