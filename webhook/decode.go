@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"strconv"
@@ -137,11 +138,7 @@ func (d *decoder) raw(path where) (jsontext.Value, error) {
 	if there, err := d.there('"', path); !there {
 		return nil, err
 	}
-	v, err := d.json.ReadValue()
-	if err == nil && len(v) > maxValue {
-		err = fmt.Errorf("%s: is longer than %d KiB: %w", path, maxValue>>10, ErrTooLarge)
-	}
-	return v, err
+	return d.json.ReadValue()
 }
 
 func (d *decoder) text(path where, into *string) error {
@@ -191,13 +188,17 @@ func (d *decoder) payload() error {
 		case `"status"`:
 			return d.text(where{field: "status"}, &d.status)
 		case `"groupKey"`:
-			return d.text(where{field: "groupKey"}, &d.out.GroupKey)
+			err := d.text(where{field: "groupKey"}, &d.out.GroupKey)
+			d.out.GroupKey = clipName(d.out.GroupKey)
+			return err
 		case `"receiver"`:
 			err := d.text(where{field: "receiver"}, &d.out.Receiver)
-			d.out.Receiver = unquoteMeta(d.out.Receiver)
+			d.out.Receiver = clipName(unquoteMeta(d.out.Receiver))
 			return err
 		case `"notification_reason"`:
-			return d.text(where{field: "notification_reason"}, &d.out.Reason)
+			err := d.text(where{field: "notification_reason"}, &d.out.Reason)
+			d.out.Reason = clipNote(d.out.Reason, mostText)
+			return err
 		case `"externalURL"`:
 			return d.text(where{field: "externalURL"}, &d.out.Sender)
 		case `"truncatedAlerts"`:
@@ -233,10 +234,9 @@ func (d *decoder) list() error {
 		return err
 	}
 	for ; d.json.PeekKind() != ']'; d.alerts++ {
-		if d.alerts == maxAlerts {
-			return fmt.Errorf("$.alerts: holds more than %d; set max_alerts in webhook_config: %w", maxAlerts, ErrTooLarge)
-		}
-		if len(d.errs) > maxErrors { // what is wrong is known; only the version may still tell why
+		// Beyond the bound they are read over. When too much is wrong, that is known; only the version may still tell why.
+		d.out.Cut = d.alerts >= maxAlerts
+		if d.out.Cut || len(d.errs) > maxErrors {
 			if err := d.json.SkipValue(); err != nil {
 				return err
 			}
@@ -296,19 +296,22 @@ func (d *decoder) alert(n int) error {
 	if !out.Firing {
 		out.EndsAt = a.EndsAt // a firing alert always carries a zero endsAt, so it says nothing about that
 	}
+	clipAlert(&out)
 	d.out.Alerts = append(d.out.Alerts, d.ahead.add(out))
 	return nil
 }
 
-// texts reads labels or annotations.
+// texts reads labels or annotations. Those beyond maxPairs are not kept; a digest stands for them.
 func (d *decoder) texts(path where, into *map[string]string) error {
 	d.pairs = d.pairs[:0]
+	more, rest := 0, sha256.New()
 	err := d.object(path, func(name []byte) error {
 		if len(d.pairs) == maxPairs {
-			return fmt.Errorf("%s: holds more than %d: %w", path, maxPairs, ErrTooLarge)
-		}
-		if len(name) > maxValue {
-			return fmt.Errorf("%s: has a name longer than %d KiB: %w", path, maxValue>>10, ErrTooLarge)
+			more++
+			_, _ = rest.Write(name) // a hash.Hash never fails
+			v, err := d.json.ReadValue()
+			_, _ = rest.Write(v)
+			return err
 		}
 		p := pair{name: d.name(name)}
 		err := d.text(path.of(p.name), &p.value)
@@ -321,6 +324,9 @@ func (d *decoder) texts(path where, into *map[string]string) error {
 	out := make(map[string]string, len(d.pairs))
 	for _, p := range d.pairs {
 		out[p.name] = p.value
+	}
+	if more > 0 {
+		out[leftOutName] = fmt.Sprintf("%d more sha256:%x", more, rest.Sum(nil)[:16])
 	}
 	*into = out
 	return nil

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"mime"
 	"net"
@@ -25,9 +26,13 @@ import (
 // Path is where Alertmanager posts.
 const Path = "/api/v1/alertmanager"
 
-// BodyLimit bounds a delivery, in bytes: groups of thousands of alerts with long annotations happen. max_alerts bounds
-// them at the source.
+// BodyLimit is how much of a delivery is read, in bytes: groups of thousands of alerts with long annotations happen.
+// max_alerts bounds them at the source.
 const BodyLimit = 10 << 20
+
+// drainLimit is how much of the rest of a larger body is read over, so that its sender comes to read the answer: one
+// whose connection is closed meanwhile would send the whole body again.
+const drainLimit = 10 * BodyLimit
 
 // Inbox commits deliveries. A nil error promises that the delivery survives a crash.
 type Inbox interface {
@@ -43,6 +48,8 @@ type Handler struct {
 	count  *prometheus.CounterVec
 	// accepted is the one of count that is counted with each delivery.
 	accepted prometheus.Counter
+	// cut counts those that were accepted and not read to their end.
+	cut      prometheus.Counter
 	refusals logLimiter
 	early    *early
 	room     *room
@@ -61,8 +68,11 @@ func New(
 	count := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "vllm_medic_webhook_requests_total", Help: "Requests of Alertmanager by what was answered.",
 	}, []string{"answer"})
+	cut := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "vllm_medic_webhook_truncated_total", Help: "Deliveries that were stored without the alerts beyond the bounds.",
+	})
 	ahead := newEarly(logger)
-	for _, c := range []prometheus.Collector{count, ahead.count} {
+	for _, c := range []prometheus.Collector{count, cut, ahead.count} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -72,8 +82,8 @@ func New(
 	}
 	return &Handler{
 		auth: auth, inbox: inbox, logger: logger, now: now, count: count,
-		accepted: count.WithLabelValues("accepted"), refusals: logLimiter{last: map[string]time.Time{}}, early: ahead,
-		room: newRoom(),
+		accepted: count.WithLabelValues("accepted"), cut: cut,
+		refusals: logLimiter{last: map[string]time.Time{}}, early: ahead, room: newRoom(),
 	}, nil
 }
 
@@ -91,31 +101,30 @@ func (h *Handler) Handle(c echo.Context) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return h.refuse(ctx, http.StatusUnsupportedMediaType, "invalid", "the content type must be application/json")
 	}
-	if r.ContentLength > BodyLimit {
-		return h.tooLarge(ctx)
-	}
-	body := &admitted{ctx: ctx, from: http.MaxBytesReader(c.Response(), r.Body, BodyLimit), room: h.room}
+	body := &admitted{ctx: ctx, from: &limited{from: r.Body, left: BodyLimit}, room: h.room}
 	defer body.release()
-	if err := body.admit(r.ContentLength); err != nil {
+	if err := body.admit(min(r.ContentLength, BodyLimit)); err != nil {
 		return h.refuse(ctx, http.StatusServiceUnavailable, "busy", err.Error())
 	}
 	d, told, err := decodeFrom(body, h.now())
-	var large *http.MaxBytesError
 	switch {
-	case errors.As(body.err, &large):
-		return h.tooLarge(ctx)
 	case errors.Is(body.err, errBusy):
 		return h.refuse(ctx, http.StatusServiceUnavailable, "busy", errBusy.Error())
-	case body.err != nil:
+	case body.err != nil && !errors.Is(body.err, errCut):
 		// The connection broke or ended too early; Alertmanager may send it again.
 		return h.refuse(ctx, http.StatusServiceUnavailable, "unreadable", "the body could not be read")
 	case errors.Is(err, ErrTooLarge):
-		return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large", err.Error())
+		body.release()
+		drain(r)
+		return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large",
+			"no alert ends within the first 10 MiB of the body; set max_alerts in webhook_config")
 	case err != nil:
 		return h.refuse(ctx, http.StatusBadRequest, "invalid", err.Error())
 	}
 	external := d.Sender
-	d.Sender = sender(external, r)
+	if !d.Cut {
+		d.Sender = sender(external, r)
+	}
 	id, err := h.inbox.AddDelivery(ctx, d)
 	if err != nil {
 		h.logger.ErrorContext(ctx, "a delivery could not be stored; Alertmanager will send it again", "err", err)
@@ -124,8 +133,18 @@ func (h *Handler) Handle(c echo.Context) error {
 	h.accepted.Inc()
 	h.early.note(ctx, d, told, "from", r.RemoteAddr, "external_url", fmt.Sprintf("%.200s", external))
 	h.logger.InfoContext(ctx, "delivery stored", "delivery", id, "alerts", len(d.Alerts), "reason", d.Reason)
+	if d.Cut {
+		h.cut.Inc()
+		h.logger.WarnContext(ctx, "a delivery was larger than is read; the alerts beyond that are missing. "+
+			"Set max_alerts in webhook_config", "delivery", id, "alerts", len(d.Alerts))
+		body.release()
+		drain(r)
+	}
 	return c.JSONBlob(http.StatusOK, fmt.Appendf(nil, "{\"status\":\"stored\",\"delivery\":%d}\n", id))
 }
+
+// drain reads over the rest of a body. What has been decided holds whether the rest comes or not.
+func drain(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, drainLimit) }
 
 // sender names the Alertmanager that a request comes from, as well as one can tell: peers share a configuration, but
 // not an address.
@@ -137,11 +156,6 @@ func sender(externalURL string, r *http.Request) string {
 	sum := sha256.Sum256([]byte(externalURL + "\x00" + host + "\x00" +
 		strings.Join(r.Header.Values("X-Forwarded-For"), ",")))
 	return hex.EncodeToString(sum[:8])
-}
-
-func (h *Handler) tooLarge(ctx context.Context) error {
-	return h.refuse(ctx, http.StatusRequestEntityTooLarge, "too_large",
-		"the body is larger than 10 MiB; set max_alerts in webhook_config")
 }
 
 func (h *Handler) refuse(ctx context.Context, code int, answer, text string) error {

@@ -16,17 +16,19 @@ import (
 // Version is the one payload version that Alertmanager sends and this package reads.
 const Version = "4"
 
-// What one payload may hold, beside BodyLimit: a body is small for what it can make of a program's memory. Real groups
-// are far below.
+// What is read of one payload, beside BodyLimit: a body is small for what it can make of a program's memory. Real
+// groups are far below.
 const (
 	maxAlerts = 50_000
-	maxPairs  = 1_000     // labels or annotations of one alert
-	maxValue  = 256 << 10 // bytes of one text
-	maxErrors = 20        // that are listed
+	maxPairs  = 1_000 // labels or annotations of one alert
+	maxErrors = 20    // that are listed
 )
 
-// ErrTooLarge says that a payload holds more than is read, whatever its content.
+// ErrTooLarge says that a payload is cut off before the end of its first alert.
 var ErrTooLarge = errors.New("too large")
+
+// errCut is the error of a reader at the end of what is read of a payload.
+var errCut = errors.New("the rest of the payload is not read")
 
 // Decode reads one payload and turns it into a delivery. The error names every error with its JSON path; it never
 // repeats the body.
@@ -34,10 +36,10 @@ func Decode(body []byte, now time.Time) (incident.Delivery, error) {
 	return DecodeFrom(bytes.NewReader(body), now)
 }
 
-// DecodeFrom is Decode for a body that is still being read. It stops at the first bound that is passed, so that it
-// never holds more than the bounds allow. Errors of the reader are wrapped. The delivery's sender is what the payload
-// says of it, its external URL. Fields that are not known are ignored, because Alertmanager adds some from time to
-// time. Times after now are taken for now, as incident.Alert.AtReceipt says.
+// DecodeFrom is Decode for a body that is still being read. It never holds more than the bounds allow: texts are
+// clipped, and alerts beyond the bounds left out, which the delivery says (Cut). Errors of the reader are wrapped. The
+// delivery's sender is what the payload says of it, its external URL. Fields that are not known are ignored, because
+// Alertmanager adds some from time to time. Times after now are taken for now, as incident.Alert.AtReceipt says.
 func DecodeFrom(r io.Reader, now time.Time) (incident.Delivery, error) {
 	d, _, err := decodeFrom(r, now)
 	return d, err
@@ -49,6 +51,10 @@ func decodeFrom(r io.Reader, now time.Time) (incident.Delivery, ahead, error) {
 	defer decoders.put(d)
 	d.now, d.out = now, incident.Delivery{ReceivedAt: now}
 	if err := d.payload(); err != nil {
+		if errors.Is(err, errCut) {
+			out, err := d.cut()
+			return out, d.ahead, err
+		}
 		return incident.Delivery{}, ahead{}, syntax(err)
 	}
 	switch _, err := d.json.ReadToken(); {
@@ -60,6 +66,23 @@ func decodeFrom(r io.Reader, now time.Time) (incident.Delivery, ahead, error) {
 	default:
 		return incident.Delivery{}, ahead{}, err
 	}
+}
+
+// cut is what is known of a payload that was not read to its end: the alerts that were whole by then. Alertmanager
+// writes the status before the alerts and everything else after them, so the version is not known, nor the group, nor
+// the sender. Without them no word about an alert is taken for later than another one but by its times.
+func (d *decoder) cut() (incident.Delivery, error) {
+	if len(d.out.Alerts) == 0 && len(d.errs) == 0 {
+		return incident.Delivery{}, fmt.Errorf("the first alert does not end within what is read of a body: %w", ErrTooLarge)
+	}
+	if d.version == "" {
+		d.version = Version
+	}
+	if d.status == "" {
+		d.status = "firing" // it decides nothing: each alert has its own
+	}
+	d.out.Cut, d.out.GroupKey, d.out.Sender = true, "", ""
+	return d.result()
 }
 
 // result checks what cannot be checked before the end.

@@ -76,6 +76,25 @@ func (b *admitted) release() {
 	}
 }
 
+// limited reads so many bytes, and then answers errCut where there are more.
+type limited struct {
+	from io.Reader
+	left int64
+}
+
+// Read reads what is left.
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left == 0 {
+		if n, err := l.from.Read(p[:min(1, len(p))]); n == 0 {
+			return 0, err
+		}
+		return 0, errCut
+	}
+	n, err := l.from.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
 // Read reads on while there is room.
 func (b *admitted) Read(p []byte) (int, error) {
 	if b.err != nil {
