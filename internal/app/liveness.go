@@ -95,7 +95,7 @@ func (w watchedStore) ClaimDeliveries(
 	return w.Store.ClaimDeliveries(ctx, owner, now, lease, limit)
 }
 
-// RenewDeliveries is called by the loop over the inbox while it waits for owners that are slow to find.
+// RenewDeliveries is called by the loop over the inbox while it folds deliveries one by one.
 func (w watchedStore) RenewDeliveries(ctx context.Context, ds []incident.Delivery, until time.Time) error {
 	defer w.liveness.beat(loopInbox)
 	return w.Store.RenewDeliveries(ctx, ds, until)

@@ -3,7 +3,9 @@ package remediation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,13 +15,83 @@ import (
 )
 
 // advise brings the advice of an incident without a pool up to date: alerts of other models may have joined, or gone on
-// to their pool. The message shows it; the thread has said which alert came.
-func (e *Engine) advise(ctx context.Context, t *turn) error {
-	advice := incident.Noted{Note: adviceFor(t.inc.Alerts), Silent: true}
-	if t.inc.Said.Same(advice.Note) {
-		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
+// to their pool. The message shows it; the thread has said which alert came. It says too why alerts lead nowhere, once.
+func (e *Engine) advise(ctx context.Context, t *turn, found sought) error {
+	wait, more := e.cfg.Timing.Watch, t.unsought(found)
+	switch {
+	case found.silent:
+		wait = e.cfg.Timing.Retry
+	case more:
+		wait = e.cfg.Timing.Sweep
 	}
-	return e.commit(ctx, t, advice, extra{asRead: true})
+	show := t.inc.Unshown && (!more || t.now.Sub(t.inc.OpenedAt) >= showWithin)
+	if show {
+		if done, err := e.openAgain(ctx, t, found); done || err != nil {
+			return err
+		}
+	}
+	advice := incident.Noted{
+		Note: adviceFor(t.inc.Alerts), Show: show, Silent: !show, Sought: slices.Sorted(maps.Keys(found.nowhere)),
+		Routing: found.said.of("", incident.Delivery{}),
+	}
+	if t.inc.Unshown && !show {
+		advice.Note = t.inc.Said
+	}
+	if t.inc.Said.Same(advice.Note) && len(advice.Sought) == 0 && !show {
+		return e.retryLater(ctx, t, wait)
+	}
+	if err := e.commit(ctx, t, advice, extra{asRead: true, keep: true}); err != nil {
+		return err
+	}
+	return e.retryLater(ctx, t, wait)
+}
+
+// openAgain hands alerts that lead nowhere over to the incident without a pool that ended last, when that was a short
+// while ago: they open it again, or are late news of it. done is false when there is none that takes them.
+func (e *Engine) openAgain(ctx context.Context, t *turn, found sought) (done bool, err error) {
+	last, ok, err := e.deps.Inbox.LastClosed(ctx, "", t.now.Add(-incident.ReopenWithin))
+	if err != nil {
+		return false, fmt.Errorf("find the last incident without a pool: %w", err)
+	}
+	alerts := t.inc.Firing()
+	if !ok || len(alerts) == 0 {
+		return false, nil
+	}
+	var fingerprints []string
+	for _, a := range alerts {
+		fingerprints = append(fingerprints, a.Fingerprint)
+	}
+	events := []incident.Event{incident.AlertsReceived{
+		Alerts: alerts, Note: found.said.of("", incident.Delivery{}), Mode: e.cfg.Mode,
+	}}
+	taken, err := applied(last, t.now, events...)
+	if err == nil && taken.Incident.Open() {
+		taken, err = applied(last, t.now, append(events, incident.Noted{
+			Note: adviceFor(taken.Incident.Alerts), Silent: true, Sought: fingerprints,
+		})...)
+	}
+	if _, refused := errors.AsType[*incident.RefusedError](err); refused {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	left, err := applied(t.inc, t.now, incident.Rerouted{Fingerprints: fingerprints},
+		incident.Closed{By: bot, Note: incident.Note{Kind: incident.NoteNoneFires}})
+	if err != nil {
+		return false, err
+	}
+	reopened := e.alertsOutcome(taken, last.Version, t.now)
+	err = e.deps.Incidents.Commit(ctx, incident.Change{
+		Incident: left.Incident, Expect: t.inc.Version, Fence: t.fence, Entries: left.Entries, Release: true,
+	}, reopened.changes[0])
+	if errors.Is(err, incident.ErrStale) {
+		return true, e.retryLater(ctx, t, 0) // more of them came meanwhile
+	}
+	if err == nil {
+		e.reportIgnored(ctx, reopened.ignored)
+	}
+	return true, err
 }
 
 // advised bounds the examples in an advice; whoever has more models without a pool has seen the pattern by then.

@@ -12,22 +12,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// askTries is how often a delivery is tried whose alerts may lead to a pool but whose owner could not be asked. Then
-// the alerts become visible as leading nowhere, with the error: a late incident is worse than an unroutable one that
-// people see.
-const askTries = 5
-
-// One question for an owner gets askShare of a lease, all that one delivery asks askLeases of them. In between the
-// claim is renewed.
-const (
-	askShare  = 3
-	askLeases = 2
-)
-
-// errSlow says that owners answer, but not in the time that one delivery gets. Another try would get no further.
-var errSlow = errors.New("the owners of its alerts could not all be asked in time")
-
-// routed is a delivery whose alerts have their pools; the pool "" gathers those that lead nowhere.
+// routed is a delivery whose alerts have the pools that their labels lead to; the pool "" gathers the others. Nobody is
+// asked for it: a delivery waits for none before it.
 type routed struct {
 	delivery incident.Delivery
 	byPool   map[string][]incident.Alert
@@ -40,20 +26,15 @@ type batch struct {
 	claimed []incident.Delivery
 	// until is when the claim runs out.
 	until time.Time
-	// asked holds the answers for all of them: an API server that does not answer is waited for once.
-	asked *owners
-	// homes are the pools in whose open incidents alerts are, by fingerprint; nil before it was asked for.
-	homes map[string]string
 }
 
 func (e *Engine) newBatch(ds []incident.Delivery, now time.Time) *batch {
-	return &batch{e: e, claimed: slices.Clone(ds), until: now.Add(e.cfg.Timing.Lease), asked: &owners{}}
+	return &batch{e: e, claimed: slices.Clone(ds), until: now.Add(e.cfg.Timing.Lease)}
 }
 
-// fold folds the deliveries in. Those whose labels alone lead to their pools go together; one that has been tried
-// before, or for which somebody has to be asked, goes alone, and whatever is behind it in its group after it. An order
-// of a drill goes alone, too. When those together fail, each goes alone: one that cannot be folded holds up its group
-// only.
+// fold folds the deliveries in, together. One that has been tried before goes alone, and whatever is behind it in its
+// group after it. An order of a drill goes alone, too. When those together fail, each goes alone: one that cannot be
+// folded holds up its group only.
 func (b *batch) fold(ctx context.Context) error {
 	together, alone := b.split()
 	each := make([]incident.Delivery, len(together))
@@ -141,102 +122,35 @@ func (b *batch) forget(gone ...incident.Delivery) {
 // byLabels is Engine.byLabels; a delivery that panics goes alone.
 func (b *batch) byLabels(d incident.Delivery) (r routed, ok bool) {
 	err := rescue.Do(func() error {
-		r, ok = b.e.byLabels(d)
+		r = b.e.byLabels(d)
 		return nil
 	})
-	return r, ok && err == nil
+	return r, err == nil
 }
 
-// byLabels routes a delivery without asking anybody, when that can be done.
-func (e *Engine) byLabels(d incident.Delivery) (routed, bool) {
+// byLabels routes a delivery by the labels of its alerts alone.
+func (e *Engine) byLabels(d incident.Delivery) routed {
 	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: routes{}}
 	for _, a := range d.Alerts {
-		p, ok := incident.MatchPool(e.cfg.Pools, a.Labels)
-		if !ok {
-			return routed{}, false
-		}
-		r.byPool[p.Name] = append(r.byPool[p.Name], a)
+		pool, route := e.router.byLabels(a.Labels)
+		r.byPool[pool] = append(r.byPool[pool], a)
+		r.said.add(pool, route)
 	}
-	return r, true
+	return r
 }
 
 // foldOne folds one delivery in. A panic is an error like any other: it is tried again, and parked as dead in the end.
 func (b *batch) foldOne(ctx context.Context, d incident.Delivery) error {
 	return b.e.deps.Panics.Do(ctx, PartInbox, func() error {
-		r, err := b.route(ctx, d)
-		if err != nil {
+		if err := b.renew(ctx); err != nil {
 			return err
 		}
-		return b.e.foldTogether(ctx, []routed{r})
+		return b.e.foldTogether(ctx, []routed{b.e.byLabels(d)})
 	}, slog.Int64("delivery", d.ID))
 }
 
-// route finds the pool of each alert. The claim is renewed between questions, so that owners which are slow to find do
+// renew prolongs the claim when less than half of it is left, so that many deliveries that go alone on a slow store do
 // not let another replica begin anew.
-func (b *batch) route(ctx context.Context, d incident.Delivery) (routed, error) {
-	e, lease := b.e, b.e.cfg.Timing.Lease
-	r := routed{delivery: d, byPool: map[string][]incident.Alert{}, said: routes{}}
-	begun := e.deps.Now()
-	for _, a := range d.Alerts {
-		if err := b.renew(ctx); err != nil {
-			return routed{}, err
-		}
-		pool, route, err := "", incident.Route{}, errSlow
-		if e.deps.Now().Sub(begun) < askLeases*lease {
-			pool, route, err = b.askPool(ctx, a)
-		}
-		if pool == "" {
-			home, readErr := b.homePool(ctx, a)
-			if readErr != nil {
-				return routed{}, readErr
-			}
-			if home != "" {
-				pool, route, err = home, incident.Route{}, nil
-			}
-		}
-		if err != nil {
-			if d.Attempts < askTries && !errors.Is(err, errSlow) {
-				return routed{}, fmt.Errorf("find the pool of alert %s: %w", a.Name(), err)
-			}
-			route = unansweredRoute(a, pool, err)
-		}
-		r.byPool[pool] = append(r.byPool[pool], a)
-		r.said.add(pool, route)
-	}
-	return r, b.renew(ctx)
-}
-
-// homePool is the pool whose open incident has the alert already, or "". An alert that names only its pod leads nowhere
-// once the pod is gone, which is often how it ends; its end, and whatever else is said of it, is that incident's.
-func (b *batch) homePool(ctx context.Context, a incident.Alert) (string, error) {
-	if b.homes == nil {
-		homes := map[string]string{}
-		for _, p := range b.e.cfg.Pools {
-			inc, found, err := b.e.deps.Inbox.OpenIncident(ctx, p.Name)
-			if err != nil {
-				return "", fmt.Errorf("find the open incident of pool %q: %w", p.Name, err)
-			}
-			if !found {
-				continue
-			}
-			for _, x := range inc.Alerts {
-				homes[x.Fingerprint] = p.Name
-			}
-		}
-		b.homes = homes
-	}
-	return b.homes[a.Fingerprint], nil
-}
-
-// askPool finds the pool of one alert, in a part of a lease.
-func (b *batch) askPool(ctx context.Context, a incident.Alert) (string, incident.Route, error) {
-	limit := b.e.cfg.Timing.Lease / askShare
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
-	defer cancel()
-	return b.e.router.poolOf(ctx, a.Labels, b.asked)
-}
-
-// renew prolongs the claim when less than half of it is left.
 func (b *batch) renew(ctx context.Context) error {
 	now, lease := b.e.deps.Now(), b.e.cfg.Timing.Lease
 	if b.until.Sub(now) > lease/2 {

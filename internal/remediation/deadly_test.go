@@ -26,16 +26,12 @@ import (
 // The environment of a process that folds deliveries in until one of them ends it.
 const (
 	envDeadlyStore = "DEADLY_STORE"
-	envDeadlyAt    = "DEADLY_AT"
 	envDeadlyNow   = "DEADLY_NOW"
 )
 
 // mortal is a collector and an inbox on which the one delivery from the instance "poison" ends the process, as no
 // recover can catch it.
-type mortal struct {
-	*store.Store
-	at string
-}
+type mortal struct{ *store.Store }
 
 // die ends the process as a full stack does: no recover can catch it.
 func die() { panic(fmt.Sprint(endless(0))) }
@@ -43,16 +39,13 @@ func die() { panic(fmt.Sprint(endless(0))) }
 func endless(n int) int { return endless(n+1) + 1 } //nolint:staticcheck // that it does not end is what it is for
 
 func (m mortal) FindOwners(
-	_ context.Context, labels map[string]string,
+	context.Context, map[string]string,
 ) ([]incident.WorkloadRef, incident.Trail, error) {
-	if labels["instance"] == "poison" && m.at == "owners" {
-		die()
-	}
 	return []incident.WorkloadRef{llama().Workload}, incident.Trail{}, nil
 }
 
 func (m mortal) CommitFolded(ctx context.Context, f incident.Folded) error {
-	if m.at == "commit" && slices.ContainsFunc(f.Deliveries,
+	if slices.ContainsFunc(f.Deliveries,
 		func(d incident.Delivery) bool { return d.Alerts[0].Labels["instance"] == "poison" }) {
 		die()
 	}
@@ -89,7 +82,7 @@ func TestDeadlyChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mortal{s, os.Getenv(envDeadlyAt)}
+	m := mortal{s}
 	e, err := remediation.New(remediation.Config{
 		Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
 		Policy: policy.Defaults(),
@@ -112,74 +105,72 @@ func TestDeadlyChild(t *testing.T) {
 func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 	t.Parallel()
 	for _, engine := range storetest.Engines(t) {
-		for _, at := range []string{"owners", "commit"} {
-			t.Run(engine.Name+" "+at, func(t *testing.T) {
-				t.Parallel()
-				url, now, log := engine.URL(t), time.Now(), &bytes.Buffer{}
-				poisoned := []string{"a", "b", "c", "poisoned", "d", "e", "poisoned"}
-				inStore(t, url, now, log, func(s *store.Store) {
-					for n, group := range poisoned {
-						a := alert("HighTTFT", "")
-						delete(a.Labels, "model_name")
-						a.Labels["instance"], a.Fingerprint = group, group+string(rune('0'+n))
-						if n == 3 {
-							a.Labels["instance"] = "poison"
-						} else if group == "poisoned" {
-							a.Labels["instance"] = "behind"
-						}
-						if _, err := s.AddDelivery(t.Context(), incident.Delivery{
-							ReceivedAt: start, Receiver: "medic", GroupKey: group,
-							Alerts: []incident.Alert{a},
-						}); err != nil {
-							t.Fatal(err)
-						}
+		t.Run(engine.Name, func(t *testing.T) {
+			t.Parallel()
+			url, now, log := engine.URL(t), time.Now(), &bytes.Buffer{}
+			poisoned := []string{"a", "b", "c", "poisoned", "d", "e", "poisoned"}
+			inStore(t, url, now, log, func(s *store.Store) {
+				for n, group := range poisoned {
+					a := alert("HighTTFT", "")
+					delete(a.Labels, "model_name")
+					a.Labels["instance"], a.Fingerprint = group, group+string(rune('0'+n))
+					if n == 3 {
+						a.Labels["instance"] = "poison"
+					} else if group == "poisoned" {
+						a.Labels["instance"] = "behind"
 					}
-				})
-				deaths := 0
-				for waiting := int64(1); waiting > 0 && deaths < 20; now = now.Add(10 * time.Minute) {
-					out, died := deadlyChild(t, url, at, now)
-					log.WriteString(out)
-					if died {
-						deaths++
+					if _, err := s.AddDelivery(t.Context(), incident.Delivery{
+						ReceivedAt: start, Receiver: "medic", GroupKey: group,
+						Alerts: []incident.Alert{a},
+					}); err != nil {
+						t.Fatal(err)
 					}
-					inStore(t, url, now, log, func(s *store.Store) {
-						if got := shown(t, s); deaths == 5 && len(got) < 5 {
-							t.Errorf("after %d deaths only these alerts are known: %q", deaths, got)
-						}
-						stats, err := s.Stats(t.Context())
-						if err != nil {
-							t.Fatal(err)
-						}
-						waiting = stats.DeliveriesWaiting
-					})
-				}
-				if deaths < 2 || deaths > 10 {
-					t.Errorf("the process ended %d times:\n%s", deaths, log)
-				}
-				inStore(t, url, now, log, func(s *store.Store) {
-					want := []string{"a0", "b1", "c2", "d4", "e5", "poisoned6"}
-					if got := shown(t, s); !slices.Equal(got, want) {
-						t.Errorf("these alerts are known: %q, want %q", got, want)
-					}
-					stats, err := s.Stats(t.Context())
-					if err != nil || stats.DeliveriesWaiting != 0 || stats.DeliveriesDead != 1 {
-						t.Errorf("%+v, %v", stats, err)
-					}
-				})
-				if want := "the process ended"; !strings.Contains(log.String(), want) ||
-					!strings.Contains(log.String(), "a delivery was given up") {
-					t.Errorf("the log does not say why it was given up:\n%s", log)
 				}
 			})
-		}
+			deaths := 0
+			for waiting := int64(1); waiting > 0 && deaths < 20; now = now.Add(10 * time.Minute) {
+				out, died := deadlyChild(t, url, now)
+				log.WriteString(out)
+				if died {
+					deaths++
+				}
+				inStore(t, url, now, log, func(s *store.Store) {
+					if got := shown(t, s); deaths == 5 && len(got) < 5 {
+						t.Errorf("after %d deaths only these alerts are known: %q", deaths, got)
+					}
+					stats, err := s.Stats(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					waiting = stats.DeliveriesWaiting
+				})
+			}
+			if deaths < 2 || deaths > 10 {
+				t.Errorf("the process ended %d times:\n%s", deaths, log)
+			}
+			inStore(t, url, now, log, func(s *store.Store) {
+				want := []string{"a0", "b1", "c2", "d4", "e5", "poisoned6"}
+				if got := shown(t, s); !slices.Equal(got, want) {
+					t.Errorf("these alerts are known: %q, want %q", got, want)
+				}
+				stats, err := s.Stats(t.Context())
+				if err != nil || stats.DeliveriesWaiting != 0 || stats.DeliveriesDead != 1 {
+					t.Errorf("%+v, %v", stats, err)
+				}
+			})
+			if want := "the process ended"; !strings.Contains(log.String(), want) ||
+				!strings.Contains(log.String(), "a delivery was given up") {
+				t.Errorf("the log does not say why it was given up:\n%s", log)
+			}
+		})
 	}
 }
 
 // deadlyChild runs the process once, and says whether it died of the delivery.
-func deadlyChild(t *testing.T, url, at string, now time.Time) (log string, died bool) {
+func deadlyChild(t *testing.T, url string, now time.Time) (log string, died bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeadlyChild$")
-	cmd.Env = append(os.Environ(), envDeadlyStore+"="+url, envDeadlyAt+"="+at, envDeadlyNow+"="+now.Format(time.RFC3339))
+	cmd.Env = append(os.Environ(), envDeadlyStore+"="+url, envDeadlyNow+"="+now.Format(time.RFC3339))
 	out, err := cmd.CombinedOutput()
 	text, _, _ := strings.Cut(string(out), "goroutine ")
 	var exit *exec.ExitError
@@ -207,16 +198,18 @@ func inStore(t *testing.T, url string, now time.Time, log io.Writer, fn func(*st
 	}
 }
 
-// shown are the alerts of the open incident.
+// shown are the alerts of the open incidents.
 func shown(t *testing.T, s *store.Store) []string {
 	t.Helper()
-	inc, _, err := s.OpenIncident(t.Context(), "llama")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []string
-	for _, a := range inc.Alerts {
-		out = append(out, a.Fingerprint)
+	for _, pool := range []string{"llama", ""} { // whose pool may not have been looked for yet
+		inc, _, err := s.OpenIncident(t.Context(), pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range inc.Alerts {
+			out = append(out, a.Fingerprint)
+		}
 	}
 	slices.Sort(out)
 	return out

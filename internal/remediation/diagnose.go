@@ -34,7 +34,7 @@ func (i *Investigator) Diagnose(
 	}
 	var out []incident.Incident
 	for _, name := range slices.Sorted(maps.Keys(byPool)) {
-		out = append(out, i.diagnoseOne(ctx, name, byPool[name], present.Said(said.of(name, 0))))
+		out = append(out, i.diagnoseOne(ctx, name, byPool[name], present.Said(said.of(name, incident.Delivery{}))))
 	}
 	return out, nil
 }

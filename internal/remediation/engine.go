@@ -63,6 +63,7 @@ type Engine struct {
 	router       router
 	investigator *Investigator
 	turns        turns
+	strays       strays
 }
 
 // The parts of the engine in whose work a panic is counted.

@@ -11,33 +11,26 @@ import (
 // that is the repair. Its end belongs to the incident that has it, which would stay open over it for a day.
 func TestTheEndOfAnAlertWhosePodIsGoneReachesItsIncident(t *testing.T) {
 	t.Parallel()
-	for name, gone := range map[string]ownersAnswer{
-		"the pod is gone":    {err: incident.ErrNoWorkload},
-		"it may not be read": {err: errForbidden},
-		"nobody answers":     {err: incident.ErrUnanswered},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, []incident.Pool{llama()})
-			down := from("EngineDown", "10.0.0.1:8000")
-			b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
-			b.sight.see(blind())
-			b.deliver(down)
-			b.sweep()
-			inc := b.open("llama")
-			b.sight.owned("10.0.0.1:8000", gone)
-			b.deliver(down) // sent again
-			b.sweep()
-			b.skip(time.Minute)
-			b.deliver(resolved(down, b.clock()))
-			b.sweep()
-			if got := b.read(inc.ID); len(got.Firing()) != 0 {
-				t.Errorf("its incident still has firing: %v", got.AlertNames())
-			}
-			if all := b.all(); len(all) != 1 {
-				t.Errorf("there are %d incidents", len(all))
-			}
-		})
+	b := newBench(t, []incident.Pool{llama()})
+	down := from("EngineDown", "10.0.0.1:8000")
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
+	b.sight.see(blind())
+	b.deliver(down)
+	b.sweep()
+	inc := b.open("llama")
+	b.deliver(down) // sent again
+	b.sweep()
+	b.skip(time.Minute)
+	b.deliver(resolved(down, b.clock()))
+	b.sweep()
+	if got := b.read(inc.ID); len(got.Firing()) != 0 {
+		t.Errorf("its incident still has firing: %v", got.AlertNames())
+	}
+	if all := b.all(); len(all) != 1 {
+		t.Errorf("there are %d incidents", len(all))
+	}
+	if asked := b.sight.asked("10.0.0.1:8000"); asked != 1 {
+		t.Errorf("asked %d times whose it is", asked)
 	}
 }
 

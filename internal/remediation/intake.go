@@ -81,7 +81,7 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, []in
 	var f incident.Folded
 	var ignored []incident.IgnoredWords
 	byPool := map[string][]news{}
-	for _, r := range in {
+	for n, r := range in {
 		f.Deliveries = append(f.Deliveries, r.delivery)
 		if order := r.delivery.Drill; order != nil {
 			ch, begins, err := e.drillChange(ctx, *order)
@@ -94,16 +94,24 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, []in
 		}
 		for pool, alerts := range r.byPool {
 			byPool[pool] = append(byPool[pool], news{
-				origin: originOf(r.delivery), received: r.delivery.ReceivedAt,
+				place: n, origin: originOf(r.delivery), received: r.delivery.ReceivedAt,
 				event: incident.AlertsReceived{
-					Alerts: alerts, Note: r.said.of(pool, r.delivery.Truncated), Source: r.delivery.Source(),
+					Alerts: alerts, Note: r.said.of(pool, r.delivery), Source: r.delivery.Source(),
 					Delivery: r.delivery.ID, Mode: e.modeOf(pool),
 				},
 			})
 		}
 	}
+	strays, err := e.takeHome(ctx, byPool)
+	if err != nil {
+		return incident.Folded{}, nil, err
+	}
 	for _, pool := range slices.Sorted(maps.Keys(byPool)) {
-		out, err := e.outcomeOf(ctx, pool, byPool[pool])
+		outcomeOf := e.outcomeOf
+		if pool == "" { // as it was when it was looked whose the alerts are: it may have let some go meanwhile
+			outcomeOf = strays.outcomeOf
+		}
+		out, err := outcomeOf(ctx, pool, byPool[pool])
 		if err != nil {
 			return incident.Folded{}, nil, err
 		}
@@ -116,7 +124,9 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, []in
 // news are alerts for one pool. The same origin never begins two incidents of a pool.
 type news struct {
 	origin string
-	event  incident.AlertsReceived
+	// place is that of the delivery among those that are folded together.
+	place int
+	event incident.AlertsReceived
 	// received is when the delivery came in; zero for alerts that come from another incident.
 	received time.Time
 }
@@ -132,13 +142,22 @@ type outcome struct {
 // outcomeOf works out what a pool's alerts do, in order: join the open incident, open the last one again, or begin a
 // new one.
 func (e *Engine) outcomeOf(ctx context.Context, pool string, all []news) (outcome, error) {
-	now := e.deps.Now()
 	inc, found, err := e.deps.Inbox.OpenIncident(ctx, pool)
 	if err != nil {
 		return outcome{}, fmt.Errorf("find the open incident of pool %q: %w", pool, err)
 	}
+	return e.outcomeOn(ctx, inc, found, pool, all)
+}
+
+// outcomeOn is outcomeOf for the open incident that was found. Without a pool none is opened again: the alerts may have
+// one, which is looked for first (reroute.go).
+func (e *Engine) outcomeOn(
+	ctx context.Context, inc incident.Incident, found bool, pool string, all []news,
+) (outcome, error) {
+	now := e.deps.Now()
 	var snoozes []incident.Snooze
-	if !found {
+	if !found && pool != "" {
+		var err error
 		inc, found, err = e.deps.Inbox.LastClosed(ctx, pool, now.Add(-incident.MaxSnooze))
 		if err != nil {
 			return outcome{}, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
@@ -190,19 +209,20 @@ func (e *Engine) modeOf(pool string) incident.Mode {
 }
 
 // opening makes an incident of the first alerts, and folds the others into it. What is snoozed for the pool stays so.
+// People are shown one without a pool when it has been looked for.
 func (e *Engine) opening(
 	pool string, first news, others []news, snoozes []incident.Snooze, now time.Time,
 ) (outcome, error) {
 	mode := first.event.Mode
 	events := []incident.Event{first.event}
 	if pool == "" {
-		events = append(events, incident.Muted{Note: adviceFor(first.event.Alerts)})
+		events = append(events, incident.Muted{})
 	}
 	for _, x := range others {
 		events = append(events, x.event)
 	}
 	inc := incident.New(newID(pool, first.origin), pool, mode, mode == incident.ModeDryRun, now)
-	inc.Snoozes, inc.ReceivedAt = snoozes, first.received
+	inc.Snoozes, inc.ReceivedAt, inc.Unshown = snoozes, first.received, pool == ""
 	res, err := applied(inc, now, events...)
 	if err != nil {
 		return outcome{}, err

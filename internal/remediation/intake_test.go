@@ -383,8 +383,10 @@ func TestAStopGivesDeliveriesBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
 	ctx, stop := context.WithCancel(t.Context())
-	b.deps.Collector = slowly{b.sight, stop}
-	b.restart(llama())
+	b.store.onCommit(func([]incident.Change) error {
+		stop()
+		return context.Canceled
+	})
 	for _, group := range []string{"a", "b"} {
 		b.deliverAll(incident.Delivery{ReceivedAt: start, GroupKey: group, Alerts: strangers(1).Alerts})
 	}

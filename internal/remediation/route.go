@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -47,11 +46,8 @@ func (r router) names() []string {
 // nowhere. The route is what there is to say about it: nothing when it has no kind. An error says that nobody answered;
 // a name that comes with it is that of a pool below what was not answered.
 func (r router) poolOf(ctx context.Context, labels map[string]string, asked *owners) (string, incident.Route, error) {
-	if p, ok := incident.MatchPool(r.pools, labels); ok {
-		return p.Name, incident.Route{}, nil
-	}
-	if pool := r.onlyPoolOf(labels); pool != "" {
-		return pool, incident.Route{Kind: incident.RouteNamespace, Alert: labels["alertname"]}, nil
+	if pool, route := r.byLabels(labels); pool != "" {
+		return pool, route, nil
 	}
 	found := asked.find(ctx, r.owners, labels)
 	pool := r.poolAmong(found.refs)
@@ -73,6 +69,17 @@ func (r router) poolOf(ctx context.Context, labels map[string]string, asked *own
 		route.Why = found.err.Error()
 	}
 	return pool, route, nil
+}
+
+// byLabels is poolOf as far as nobody has to be asked.
+func (r router) byLabels(labels map[string]string) (string, incident.Route) {
+	if p, ok := incident.MatchPool(r.pools, labels); ok {
+		return p.Name, incident.Route{}
+	}
+	if pool := r.onlyPoolOf(labels); pool != "" {
+		return pool, incident.Route{Kind: incident.RouteNamespace, Alert: labels["alertname"]}
+	}
+	return "", incident.Route{}
 }
 
 // aboutAnything are labels that don't narrow what an alert is about: its name, how urgent it is, and what its
@@ -141,9 +148,9 @@ func (r router) poolAmong(owners []incident.WorkloadRef) string {
 	return ""
 }
 
-// owners remembers, for one delivery, whose owner was asked for: alerts that differ in their rule only share an answer,
-// and somebody who does not answer is waited for once. What may not be read, or is not there, is an answer about that
-// one object and stops nothing.
+// owners remembers, for one turn, whose owner was asked for: alerts of one place share an answer, and somebody who does
+// not answer is waited for once. What may not be read, or is not there, is an answer about that one object and stops
+// nothing.
 type owners struct {
 	known map[string]owner
 	down  error
@@ -156,14 +163,12 @@ type owner struct {
 	err   error
 }
 
+// many is how many questions were asked.
+func (o *owners) many() int { return len(o.known) }
+
 func (o *owners) find(ctx context.Context, c ownerFinder, labels map[string]string) owner {
-	var key strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		if name != "alertname" && name != "severity" {
-			fmt.Fprintf(&key, "%q=%q ", name, labels[name])
-		}
-	}
-	answer, ok := o.known[key.String()]
+	key := placeOf(labels)
+	answer, ok := o.known[key]
 	switch {
 	case ok:
 		return answer
@@ -174,11 +179,22 @@ func (o *owners) find(ctx context.Context, c ownerFinder, labels map[string]stri
 	if o.known == nil {
 		o.known = map[string]owner{}
 	}
-	o.known[key.String()] = answer
+	o.known[key] = answer
 	if errors.Is(answer.err, incident.ErrUnanswered) {
 		o.down = answer.err
 	}
 	return answer
+}
+
+// placeOf names what is asked to find the owners of an alert: the same text stands for the same questions.
+func placeOf(labels map[string]string) string {
+	var key strings.Builder
+	for _, name := range incident.PlaceLabels() {
+		if v := labels[name]; v != "" {
+			fmt.Fprintf(&key, "%s=%q ", name, v)
+		}
+	}
+	return key.String()
 }
 
 // factsSaid bounds the different facts that go into the journal with one delivery: a thousand alerts may lead to a
@@ -194,19 +210,19 @@ func (r routes) add(pool string, route incident.Route) {
 	}
 }
 
-// of is what is said about the alerts of a pool, of whose group Alertmanager left some out; the zero Note when there is
-// nothing to say.
-func (r routes) of(pool string, leftOut uint64) incident.Note {
+// of is what is said about the alerts of a pool that came with a delivery, of which some may be missing; the zero Note
+// when there is nothing to say.
+func (r routes) of(pool string, d incident.Delivery) incident.Note {
 	said, room := r[pool], factsSaid
-	if leftOut > 0 {
+	if d.Truncated > 0 || d.Cut {
 		room--
 	}
-	if leftOut == 0 && len(said) == 0 {
+	if d.Truncated == 0 && !d.Cut && len(said) == 0 {
 		return incident.Note{}
 	}
 	room = min(room, len(said))
 	return incident.Note{Kind: incident.NoteRouting, Routing: &incident.Routing{
-		LeftOut: leftOut, Routes: said[:room], Unsaid: len(said) - room,
+		LeftOut: d.Truncated, Cut: d.Cut, Routes: said[:room], Unsaid: len(said) - room,
 	}}
 }
 

@@ -253,8 +253,12 @@ func inThread(inc incident.Incident) string {
 func TestADeliveryThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{llama()})
-	b.deps.Collector = exploding{sight: b.sight, instance: "poison"}
-	b.restart(llama())
+	b.store.onCommit(func(changes []incident.Change) error {
+		if changes[0].Incident.Pool == "" {
+			panic("index out of range")
+		}
+		return nil
+	})
 	b.deliverAll(incident.Delivery{
 		ReceivedAt: start, Receiver: "medic", GroupKey: "poisoned",
 		Alerts: []incident.Alert{from("X", "poison")},
@@ -275,6 +279,23 @@ func TestADeliveryThatPanicsIsParkedAndHoldsUpNobody(t *testing.T) {
 	}
 	if dead != 1 {
 		t.Errorf("%d deliveries are parked", dead)
+	}
+}
+
+// A look-up that panics is that of one place; the alerts of others find their pools.
+func TestALookUpThatPanicsHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, []incident.Pool{llama()})
+	b.deps.Collector = exploding{sight: b.sight, instance: "poison"}
+	b.restart(llama())
+	b.sight.owned("10.0.0.1:8000", ownersAnswer{owners: []incident.WorkloadRef{llama().Workload}})
+	b.deliver(from("X", "poison"), from("HighTTFT", "10.0.0.1:8000"))
+	b.sweep()
+	if got := b.open("llama"); len(got.Alerts) != 1 {
+		t.Errorf("the other alert: %+v", got.Alerts)
+	}
+	if got := b.open(""); got.Unshown || len(got.Alerts) != 1 || !strings.Contains(said(got), "an internal error") {
+		t.Errorf("the one whose pool can't be looked for: %s", said(got))
 	}
 }
 

@@ -42,7 +42,7 @@ func (e *Engine) watch(ctx context.Context, t *turn) error {
 		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteHealthyFor, For: healthy})
 	case healthy > 0 && healthy >= e.cfg.Timing.Hold && e.unheard(t):
 		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteUnheard, For: healthy, Silent: e.cfg.Timing.Stale})
-	case len(t.inc.Firing()) == 0 && ev.Healthy == incident.Undecided && e.unheard(t):
+	case t.inc.FiringCount() == 0 && ev.Healthy == incident.Undecided && e.unheard(t):
 		return e.closeIncident(ctx, t, incident.Note{Kind: incident.NoteNoData, Silent: e.cfg.Timing.Stale})
 	default:
 		return e.retryLater(ctx, t, e.cfg.Timing.Watch)
@@ -87,6 +87,9 @@ func (e *Engine) unheard(t *turn) bool {
 		if a.SeenAt.After(newest) {
 			newest = a.SeenAt
 		}
+	}
+	if at := t.inc.AlertsNotKept.HeardAt; at.After(newest) {
+		newest = at
 	}
 	return t.now.Sub(newest) >= e.cfg.Timing.Stale
 }

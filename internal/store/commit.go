@@ -37,7 +37,7 @@ func (s *Store) commit(ctx context.Context, changes []incident.Change,
 				return fmt.Errorf("incident %s: %w", ch.Incident.ID, err)
 			}
 			heads, tallies = append(heads, h), append(append(tallies, ch.Tallies()...), ended...)
-			if ch.Render || told.last > 0 {
+			if (ch.Render || told.last > 0) && !ch.Incident.Unshown {
 				wants = append(wants, want{ch.Incident, ch.Expect + 1, told, !ch.OnlyCounts()})
 			}
 		}

@@ -185,6 +185,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	if _, err := s.changed(ctx, s.write, `UPDATE incidents SET unreadable = 0 WHERE unreadable = 1`); err != nil {
 		return fmt.Errorf("look at unreadable incidents again: %w", err)
 	}
+	if err := s.boundStored(ctx); err != nil {
+		return fmt.Errorf("bound what earlier versions have stored: %w", err)
+	}
 	if s.postgres {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	json "github.com/go-json-experiment/json/v1"
@@ -81,17 +82,56 @@ func (s *Store) OpenDrill(ctx context.Context, pool string) (incident.Incident, 
 	return s.one(ctx, `SELECT body FROM incidents WHERE pool = ? AND state <> 'closed' AND exercise <> ''`, pool)
 }
 
-// LastClosed returns the incident of a pool that was closed last, when that was not before since; a drill is
-// none.
+// LastClosed returns the incident of a pool that was closed last, when that was not before since; a drill is none, nor
+// is one that people were never shown.
 func (s *Store) LastClosed(ctx context.Context, pool string, since time.Time) (incident.Incident, bool, error) {
-	return s.one(ctx,
-		`SELECT body FROM incidents WHERE pool = ? AND state = 'closed' AND exercise = '' AND closed_at >= ?
-			ORDER BY closed_at DESC LIMIT 1`,
-		pool, nanos(since))
+	for before := int64(math.MaxInt64); ; {
+		var at int64
+		var body string
+		err := s.row(ctx, s.read, []any{&at, &body},
+			`SELECT closed_at, body FROM incidents
+				WHERE pool = ? AND state = 'closed' AND exercise = '' AND closed_at >= ? AND closed_at < ?
+				ORDER BY closed_at DESC LIMIT 1`,
+			pool, nanos(since), before)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return incident.Incident{}, false, nil
+		case err != nil:
+			return incident.Incident{}, false, err
+		}
+		inc, err := decode(body)
+		if err != nil || !inc.Unshown {
+			return inc, err == nil, err
+		}
+		before = at
+	}
 }
 
-// Incidents lists incidents without their journals, the newest first. One that cannot be read is logged and left out.
+// Incidents lists incidents without their journals, the newest first. One that cannot be read is logged and left out;
+// one that people are not shown is left out, too.
 func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.Incident, error) {
+	if f.Limit <= 0 || f.Limit > maxPage {
+		f.Limit = maxPage
+	}
+	out := make([]incident.Incident, 0, f.Limit)
+	for {
+		want := f.Limit - len(out)
+		page, rows, last, err := s.page(ctx, f, want)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, page...); len(out) == f.Limit || rows < want {
+			return out, nil
+		}
+		f.After = last // as many more as were left out
+	}
+}
+
+// page reads that many rows of a listing; rows is how many there were, and last the id of the last one. Only one of
+// their bodies is in memory at a time.
+func (s *Store) page(ctx context.Context, f incident.Filter, want int) (
+	out []incident.Incident, rows int, last string, err error,
+) {
 	query, args := `SELECT id, fence, body FROM incidents WHERE 1 = 1`, []any{}
 	switch f.State {
 	case "":
@@ -112,34 +152,41 @@ func (s *Store) Incidents(ctx context.Context, f incident.Filter) ([]incident.In
 			err = incident.ErrNotFound
 		}
 		if err != nil {
-			return nil, fmt.Errorf("incident %s: %w", f.After, err)
+			return nil, 0, "", fmt.Errorf("incident %s: %w", f.After, err)
 		}
 		query += ` AND (opened_at < ? OR (opened_at = ? AND id < ?))`
 		args = append(args, opened, opened, f.After)
 	}
-	query += ` ORDER BY opened_at DESC, id DESC LIMIT ?`
-	limit := f.Limit
-	if limit <= 0 || limit > maxPage {
-		limit = maxPage
+	type entry struct {
+		id  string
+		inc incident.Incident
+		err error
 	}
-	found, err := list(ctx, s, s.read, scanBody, query, append(args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("list incidents: %w", err)
-	}
-	out := make([]incident.Incident, 0, len(found))
-	for _, b := range found {
-		inc, err := decode(b.body)
-		if err != nil && s.opts.Logger == nil {
-			// a reader has no log, and must not leave something out without a word
-			return nil, fmt.Errorf("incident %s: %w", b.id, err)
-		}
+	found, err := list(ctx, s, s.read, func(r *sql.Rows) (entry, error) {
+		b, err := scanBody(r)
 		if err != nil {
-			s.unreadable(ctx, b.id, err)
-			continue
+			return entry{}, err
 		}
-		out = append(out, inc)
+		x := entry{id: b.id}
+		x.inc, x.err = decode(b.body)
+		return x, nil
+	}, query+` ORDER BY opened_at DESC, id DESC LIMIT ?`, append(args, want)...)
+	if err != nil {
+		return nil, 0, "", fmt.Errorf("list incidents: %w", err)
 	}
-	return out, nil
+	for _, x := range found {
+		last = x.id
+		switch {
+		case x.err != nil && s.opts.Logger == nil:
+			// a reader has no log, and must not leave something out without a word
+			return nil, 0, "", fmt.Errorf("incident %s: %w", x.id, x.err)
+		case x.err != nil:
+			s.unreadable(ctx, x.id, x.err)
+		case !x.inc.Unshown:
+			out = append(out, x.inc)
+		}
+	}
+	return out, len(found), last, nil
 }
 
 // maxPage bounds a page of a listing.
