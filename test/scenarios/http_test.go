@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -42,7 +43,7 @@ func request(ts *testscript.TestScript, method, path string, body []byte, header
 }
 
 // post sends a file as Alertmanager does and checks the status: post STATUS FILE [Header=VALUE]... [method=GET]. "-" as
-// the file sends 11 MiB.
+// the file sends 11 MiB, and alerts:COUNT:BYTES so many alerts of llama-70b, each with a text of that length.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: post STATUS FILE [Header=VALUE]...")
@@ -58,7 +59,9 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 		headers[k] = v
 	}
 	body := bytes.Repeat([]byte(" "), 11<<20)
-	if args[1] != "-" {
+	if count, size, many := strings.Cut(strings.TrimPrefix(args[1], "alerts:"), ":"); many {
+		body = flood(ts, count, size)
+	} else if args[1] != "-" {
 		body = []byte(ts.ReadFile(args[1]))
 	}
 	code, raw, err := request(ts, method, "/api/v1/alertmanager", body, headers)
@@ -67,6 +70,26 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the webhook answers %d, want %s: %s", code, args[0], raw)
 	}
 	show(ts, string(raw))
+}
+
+// flood is a notification with many alerts, in the order in which Alertmanager writes one.
+func flood(ts *testscript.TestScript, count, size string) []byte {
+	many, err := strconv.Atoi(count)
+	ts.Check(err)
+	text, err := strconv.Atoi(size)
+	ts.Check(err)
+	var b bytes.Buffer
+	b.WriteString(`{"receiver":"medic","status":"firing","alerts":[`)
+	for n := range many {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"status":"firing","labels":{"alertname":"Flood","model_name":"llama-70b","pod":"pod-%d"},`+
+			`"annotations":{"summary":"%s"},"startsAt":"2026-11-21T02:55:00Z","fingerprint":"%016x"}`,
+			n, strings.Repeat("x", text), n)
+	}
+	b.WriteString(`],"externalURL":"http://am:9093","version":"4","groupKey":"g","truncatedAlerts":0}`)
+	return b.Bytes()
 }
 
 // readAPI reads the API with the viewer token. JSON comes indented.
