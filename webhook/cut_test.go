@@ -44,6 +44,9 @@ func TestTheWholeAlertsOfACutPayloadAreTaken(t *testing.T) {
 	if d, err := DecodeFrom(until(body, len(body)), now); err != nil || d.Cut || d.GroupKey != "g" || len(d.Alerts) != 5 {
 		t.Errorf("one that fits exactly: %+v, %v", d, err)
 	}
+	if d, err := DecodeFrom(until(append(body, "   "...), len(body)), now); err != nil || d.Cut || len(d.Alerts) != 5 {
+		t.Errorf("one before the end of what is read: %+v, %v", d, err)
+	}
 	if _, err := DecodeFrom(until([]byte(`{"version":"3",`+string(body[1:])), 300), now); err == nil {
 		t.Error("another version was taken")
 	}

@@ -58,7 +58,7 @@ func decodeFrom(r io.Reader, now time.Time) (incident.Delivery, ahead, error) {
 		return incident.Delivery{}, ahead{}, syntax(err)
 	}
 	switch _, err := d.json.ReadToken(); {
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, errCut): // what is not read comes after the whole payload
 		out, err := d.result()
 		return out, d.ahead, err
 	case err == nil || syntactic(err):

@@ -213,6 +213,13 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[null]}`))
 	f.Add([]byte(`{"version":"4","status":"firing","alerts":[{"labels":{"a":"<!channel>"}}]} x`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		if part, err := DecodeFrom(until(raw, 2*len(raw)/3), now); err == nil {
+			for _, a := range part.Alerts {
+				if !fingerprint(a.Fingerprint) || len(a.Labels) == 0 || a.StartsAt.IsZero() {
+					t.Fatalf("an incomplete alert was taken from a part: %+v", a)
+				}
+			}
+		}
 		d, err := Decode(raw, now)
 		if err != nil {
 			return
