@@ -12,15 +12,17 @@ import (
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
+
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 )
 
 // The defaults of Config. Concurrency is the default of Prometheus' own --query.max-concurrency.
 const (
-	DefaultQueryTimeout        = 10 * time.Second
-	DefaultConcurrency         = 20
-	DefaultResponseLimit int64 = 8 << 20
-	DefaultAttempts            = 3
-	DefaultRetryBase           = 200 * time.Millisecond
+	DefaultQueryTimeout  = 10 * time.Second
+	DefaultConcurrency   = 20
+	DefaultResponseLimit = answer.Limit
+	DefaultAttempts      = 3
+	DefaultRetryBase     = 200 * time.Millisecond
 )
 
 // Config says how Prometheus is asked. A zero field takes the default above.

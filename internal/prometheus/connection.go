@@ -16,6 +16,7 @@ import (
 
 	promconfig "github.com/prometheus/common/config"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -127,7 +128,7 @@ func (c *connection) exchange(
 	if err != nil {
 		return nil, nil, networkError(ctx, err)
 	}
-	body, err := c.read(resp)
+	body, err := answer.Read(resp, c.limit, "the query returns too much")
 	if err != nil {
 		return resp, nil, networkError(ctx, err)
 	}
@@ -162,22 +163,6 @@ func (c *connection) withParams(req *http.Request) (*http.Request, error) {
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(full)), nil }
 	req.Body = io.NopCloser(strings.NewReader(full))
 	return req, nil
-}
-
-// read reads at most limit bytes and closes the body.
-func (c *connection) read(resp *http.Response) (body []byte, err error) {
-	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	if resp.ContentLength > c.limit {
-		return nil, &tooLargeError{limit: c.limit}
-	}
-	body, err = io.ReadAll(io.LimitReader(resp.Body, c.limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(body)) > c.limit {
-		return nil, &tooLargeError{limit: c.limit}
-	}
-	return body, nil
 }
 
 func (c *connection) noteClock(resp *http.Response, now time.Time) {

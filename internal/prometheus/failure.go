@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
@@ -65,14 +66,6 @@ func newStatusError(resp *http.Response, body []byte, settings Settings) *status
 	return e
 }
 
-// tooLargeError is an answer above the limit.
-type tooLargeError struct{ limit int64 }
-
-// Error names the limit.
-func (e *tooLargeError) Error() string {
-	return fmt.Sprintf("the answer is larger than %d bytes: the query returns too much", e.limit)
-}
-
 // transportError is a failure to exchange a request with Prometheus. Its cause is kept; its text has no address with
 // parameters.
 type transportError struct{ err error }
@@ -90,7 +83,7 @@ func networkError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if tooLarge, ok := errors.AsType[*tooLargeError](err); ok {
+	if tooLarge, ok := errors.AsType[*answer.TooLargeError](err); ok {
 		return tooLarge
 	}
 	if ue, ok := errors.AsType[*url.Error](err); ok {
