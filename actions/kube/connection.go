@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 )
 
 // ErrNotSent says that a request was not sent, because the connection is not made for it.
@@ -26,7 +28,9 @@ type restricted struct {
 func restrict(rc *rest.Config, allows func(*http.Request) bool) *rest.Config {
 	rc = rest.CopyConfig(rc)
 	rc.WarningHandler = rest.NoWarnings{} // client-go would print them to standard error
-	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return restricted{next: next, allows: allows} })
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return answer.OfKubernetes(restricted{next: next, allows: allows})
+	})
 	return rc
 }
 

@@ -15,6 +15,7 @@ import (
 	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -84,15 +85,28 @@ func (c *Reader) List(
 	return c.Select(ctx, r, namespace, "")
 }
 
-// Select reads the objects of a kind that have the labels.
+// listPage is how many objects of a list are asked for at one time.
+const listPage = 500
+
+// Select reads the objects of a kind that have the labels. That they are more than is read is *answer.TooLargeError.
 func (c *Reader) Select(
 	ctx context.Context, r schema.GroupVersionResource, namespace, labels string,
 ) ([]unstructured.Unstructured, error) {
-	l, err := c.dynamic.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: labels})
+	var out []unstructured.Unstructured
+	err := answer.Pages(ctx, func(ctx context.Context, from string) (string, error) {
+		l, err := c.dynamic.Resource(r).
+			Namespace(namespace).
+			List(ctx, metav1.ListOptions{LabelSelector: labels, Limit: listPage, Continue: from})
+		if err != nil {
+			return "", readError(err, Right{Verb: "list", Group: r.Group, Resource: r.Resource, Namespace: namespace})
+		}
+		out = append(out, l.Items...)
+		return l.GetContinue(), nil
+	})
 	if err != nil {
-		return nil, readError(err, Right{Verb: "list", Group: r.Group, Resource: r.Resource, Namespace: namespace})
+		return nil, err
 	}
-	return l.Items, nil
+	return out, nil
 }
 
 // Installed lists the objects of a kind that a cluster need not have; then there are none.
@@ -113,6 +127,9 @@ func readError(err error, r Right) error {
 			Cause: incident.CauseRight, Reason: Lacks(r),
 			Hint: "Grant it to the bot; the page of each knob in docs/actions lists the rights that it needs.",
 		}
+	}
+	if tooLarge, ok := errors.AsType[*answer.TooLargeError](err); ok {
+		err = tooLarge // client-go's words around it say that the request be sent again
 	}
 	return fmt.Errorf("%s: %w", r, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -20,12 +21,20 @@ const stormMode = "autoscaling.aibrix.ai/storm-service-mode"
 // podAutoscalers lists the PodAutoscalers of the workload's namespace. One of another namespace is refused when it
 // names the workload: with KPA and APA AIBrix writes to spec.scaleTargetRef.namespace, but reads how many run in its
 // own (workload_scale.go SetDesiredReplicas, podautoscaler_controller.go getScaleResource), so that no minimum of it
-// is certain to be followed. Without the right to list all, what is not seen is said.
+// is certain to be followed. Where all of them may not be listed, or are more than is read, what is not seen is said.
 func podAutoscalers(ctx context.Context, c *kube.Reader, w *workload) ([]unstructured.Unstructured, error) {
 	all, err := c.Installed(ctx, cluster.PodAutoscalers, cluster.PodAutoscalerKind, "")
-	var no *incident.RefusedError
-	if errors.As(err, &no) && no.Cause == incident.CauseRight {
-		w.unlisted = no.Reason
+	var (
+		no       *incident.RefusedError
+		tooLarge *answer.TooLargeError
+	)
+	switch {
+	case errors.As(err, &no) && no.Cause == incident.CauseRight:
+		w.unlisted = no.Reason + " in all namespaces"
+	case errors.As(err, &tooLarge): // whoever fills another namespace must not stop the pools of this one
+		w.unlisted = err.Error()
+	}
+	if w.unlisted != "" {
 		return c.List(ctx, cluster.PodAutoscalers, w.ref.Namespace)
 	}
 	if err != nil {
@@ -53,7 +62,7 @@ func (w workload) cautionUnlisted() []incident.Guardrail {
 		return nil
 	}
 	return []incident.Guardrail{live.Caution("other autoscalers",
-		"whether a %s of another namespace scales %s is not known: %s in all namespaces",
+		"whether a %s of another namespace scales %s is not known: %s",
 		cluster.PodAutoscalerKind, w.ref.Name, w.unlisted)}
 }
 

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/lru"
+
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 )
 
 // Anybody who can reach the bot can show it anything, and each check costs the API server questions. So checks have a
@@ -79,6 +81,7 @@ func newChecks(rc *rest.Config) (*checks, error) {
 func limited(rc *rest.Config, qps float32, burst int) (kubernetes.Interface, error) {
 	rc = rest.CopyConfig(rc)
 	rc.QPS, rc.Burst = qps, burst
+	rc.Wrap(answer.OfKubernetes)
 	client, err := kubernetes.NewForConfig(rc)
 	if err != nil {
 		return nil, fmt.Errorf("access: kubernetes client: %w", err)

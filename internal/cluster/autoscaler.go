@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -132,28 +129,11 @@ func (k *Reader) autoscalers(
 			return alone, err
 		}
 	}
-	list, err := k.dynamic.Resource(HPAs).Namespace(w.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return alone, readError(err, "list", autoscalingv2.Resource(HPAs.Resource), w.Namespace)
+	var err error
+	if among[HPAKind], err = listAll(ctx, k.dynamic.Resource(HPAs), HPAs.GroupResource(), w.Namespace); err != nil {
+		return alone, err
 	}
-	among[HPAKind] = list.Items
 	return AutoscalersOf(w, o, among), nil
-}
-
-// installed lists the objects of a custom kind. A cluster without the kind has none.
-func (k *Reader) installed(ctx context.Context, version, kind, namespace string) ([]unstructured.Unstructured, error) {
-	m, err := k.kinds.mapping(version, kind)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, mapError(err, version, kind)
-	}
-	list, err := k.dynamic.Resource(m.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, readError(err, "list", m.Resource.GroupResource(), namespace)
-	}
-	return list.Items, nil
 }
 
 // autoscalerNames is how the autoscalers of a workload are shown; empty when there are none.

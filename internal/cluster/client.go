@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/util/flowcontrol"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -56,7 +57,9 @@ func New(cfg *rest.Config) (*Reader, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst, cfg.Timeout = kubeQPS, kubeBurst, kubeTimeout
 	cfg.RateLimiter = limiter{flowcontrol.NewTokenBucketRateLimiter(kubeQPS, kubeBurst)}
-	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return readOnly{next: rt} })
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return answer.OfKubernetes(readOnly{next: rt})
+	})
 	typed, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes client: %w", err)
@@ -129,13 +132,18 @@ func readError(err error, verb string, gr schema.GroupResource, namespace string
 	if namespace == "" {
 		where = " in all namespaces"
 	}
-	var ue *url.Error
+	var (
+		ue       *url.Error
+		tooLarge *answer.TooLargeError
+	)
 	words := fmt.Errorf("%s %s%s: %w", verb, gr, where, err)
 	switch {
 	case apierrors.IsForbidden(err):
 		words = fmt.Errorf("the right to %s %s%s is missing: grant it to the bot", verb, gr, where)
 	case apierrors.IsUnauthorized(err):
 		words = fmt.Errorf("the Kubernetes API does not accept the bot's credentials (%s %s)", verb, gr)
+	case errors.As(err, &tooLarge):
+		words = fmt.Errorf("%s %s%s: %w", verb, gr, where, tooLarge)
 	case errors.As(err, &ue):
 		words = fmt.Errorf("the Kubernetes API could not be asked (%s %s%s): %w", verb, gr, where, ue.Err)
 	}
@@ -153,6 +161,9 @@ func mapError(err error, apiVersion, kind string) error {
 	cause := err
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		cause = ue.Err
+	}
+	if tooLarge, ok := errors.AsType[*answer.TooLargeError](err); ok {
+		cause = tooLarge
 	}
 	words := fmt.Errorf("the Kubernetes API could not be asked for its kinds (%s %s): %w", apiVersion, kind, cause)
 	if kubeSilent(err) {

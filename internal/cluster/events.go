@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
@@ -57,31 +58,33 @@ func (k *Reader) eventsWith(
 	wanted func(*corev1.Event) bool,
 ) ([]corev1.Event, error) {
 	found := []corev1.Event{}
-	opts := metav1.ListOptions{FieldSelector: with.AsSelector().String(), Limit: eventPage}
+	selected, pages := with.AsSelector().String(), 0
 	var tooMany error
-	for page := 1; ; page++ {
-		list, err := k.typed.CoreV1().Events(namespace).List(ctx, opts)
+	err := answer.Pages(ctx, func(ctx context.Context, from string) (string, error) {
+		list, err := k.typed.CoreV1().
+			Events(namespace).
+			List(ctx, metav1.ListOptions{FieldSelector: selected, Limit: eventPage, Continue: from})
 		if err != nil {
-			return nil, readError(err, "list", corev1.Resource("events"), namespace)
+			return "", readError(err, "list", corev1.Resource("events"), namespace)
 		}
 		for i := range list.Items {
 			if wanted(&list.Items[i]) {
 				found = append(found, list.Items[i])
 			}
 		}
-		if list.Continue == "" {
-			break
-		}
-		if page == maxPages {
+		if pages++; pages == maxPages && list.Continue != "" {
 			tooMany = fmt.Errorf(
 				"namespace %s has more than %d events with %s, the others were not looked at",
 				namespace,
 				maxPages*eventPage,
 				with,
 			)
-			break
+			return "", nil
 		}
-		opts.Continue = list.Continue
+		return list.Continue, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(found, func(a, b corev1.Event) int { return eventTime(&b).Compare(eventTime(&a)) })
 	return found, tooMany

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,7 +41,7 @@ func (k *Reader) scalerAbove(
 		key := pod.Namespace + "/" + kind.Kind
 		all, asked := known[key]
 		if !asked {
-			all.objects, all.err = k.ofKind(ctx, kind, pod.Namespace)
+			all.objects, all.err = k.installed(ctx, kind.GroupVersion().String(), kind.Kind, pod.Namespace)
 			known[key] = all
 		}
 		if all.err != nil {
@@ -69,24 +67,6 @@ func (k *Reader) scalerAbove(
 type objectList struct {
 	objects []unstructured.Unstructured
 	err     error
-}
-
-// ofKind lists the objects of a kind; none where the cluster does not have it.
-func (k *Reader) ofKind(
-	ctx context.Context, kind schema.GroupVersionKind, namespace string,
-) ([]unstructured.Unstructured, error) {
-	m, err := k.kinds.mapping(kind.GroupVersion().String(), kind.Kind)
-	if meta.IsNoMatchError(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, mapError(err, kind.GroupVersion().String(), kind.Kind)
-	}
-	all, err := k.resource(m, namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, readError(err, "list", m.Resource.GroupResource(), namespace)
-	}
-	return all.Items, nil
 }
 
 // ScalesPodWith says whether the scale of an object that is made to be scaled selects a pod with these labels. Its

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 )
 
 // Monitor is a Service that leads to a Prometheus or an Alertmanager.
@@ -39,21 +41,36 @@ func (k *Reader) Prometheuses(ctx context.Context, namespaces []string) ([]Monit
 	for _, label := range prometheusLabels() {
 		var out []Monitor
 		for _, namespace := range namespaces {
-			list, err := k.typed.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
+			found, err := k.services(ctx, namespace, label)
 			if err != nil {
-				return nil, readError(err, "list", corev1.Resource("services"), namespace)
+				return nil, err
 			}
-			for _, s := range list.Items {
-				if port, ok := webPort(s.Spec.Ports); ok {
-					out = append(out, Monitor{Namespace: s.Namespace, Name: s.Name, Port: port, Label: label})
-				}
-			}
+			out = append(out, found...)
 		}
 		if len(out) > 0 {
 			return out, nil
 		}
 	}
 	return nil, nil
+}
+
+// services are the Services of a namespace with a label that have a port for the web.
+func (k *Reader) services(ctx context.Context, namespace, label string) ([]Monitor, error) {
+	var out []Monitor
+	err := answer.Pages(ctx, func(ctx context.Context, from string) (string, error) {
+		list, err := k.typed.CoreV1().Services(namespace).
+			List(ctx, metav1.ListOptions{LabelSelector: label, Limit: listPage, Continue: from})
+		if err != nil {
+			return "", readError(err, "list", corev1.Resource("services"), namespace)
+		}
+		for _, s := range list.Items {
+			if port, ok := webPort(s.Spec.Ports); ok {
+				out = append(out, Monitor{Namespace: s.Namespace, Name: s.Name, Port: port, Label: label})
+			}
+		}
+		return list.Continue, nil
+	})
+	return out, err
 }
 
 // webPort is the one that Prometheus listens on, else the only one.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
@@ -180,24 +181,34 @@ func podReady(pod *corev1.Pod) bool {
 
 // PodsAt lists the pods that have this IP now; namespace may be empty for all. Ended pods are left out.
 func (k *Reader) PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress, error) {
-	opts := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("status.podIP", ip).String(), Limit: maxPods}
-	list, err := k.typed.CoreV1().Pods(namespace).List(ctx, opts)
-	if err != nil {
-		return nil, readError(err, "list", corev1.Resource("pods"), namespace)
-	}
+	at := fields.OneTermEqualSelector("status.podIP", ip).String()
 	var out []PodAddress
-	for i := range list.Items {
-		pod := &list.Items[i]
-		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-			continue // its address may belong to another pod by now
+	err := answer.Pages(ctx, func(ctx context.Context, from string) (string, error) {
+		list, err := k.typed.CoreV1().
+			Pods(namespace).
+			List(ctx, metav1.ListOptions{FieldSelector: at, Limit: maxPods, Continue: from})
+		if err != nil {
+			return "", readError(err, "list", corev1.Resource("pods"), namespace)
 		}
-		a := PodAddress{Namespace: pod.Namespace, Name: pod.Name}
-		for _, c := range pod.Spec.Containers {
-			for _, p := range c.Ports {
-				a.Ports = append(a.Ports, p.ContainerPort)
+		for i := range list.Items {
+			if !isOver(&list.Items[i]) { // the address of one that is may belong to another pod by now
+				out = append(out, addressOf(&list.Items[i]))
 			}
 		}
-		out = append(out, a)
+		return list.Continue, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+func addressOf(pod *corev1.Pod) PodAddress {
+	a := PodAddress{Namespace: pod.Namespace, Name: pod.Name}
+	for _, c := range pod.Spec.Containers {
+		for _, p := range c.Ports {
+			a.Ports = append(a.Ports, p.ContainerPort)
+		}
+	}
+	return a
 }

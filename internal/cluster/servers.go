@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/vllm-medic/vllm-medic/internal/answer"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
@@ -29,9 +31,6 @@ type Server struct {
 	// ModelNames are those that vLLM's command line gives, the one that its metrics carry first; a guess.
 	ModelNames []string
 }
-
-// listPage bounds one answer of a list of pods: a cluster may have tens of thousands.
-const listPage = 500
 
 // Servers lists the pods of these namespaces, or of all when there are none, that seem to run vLLM, and those that also
 // wants. Pods that have ended, and those of Jobs, are left out. An error says that pods could not be listed at all;
@@ -59,18 +58,23 @@ func (k *Reader) Servers(
 	return slices.DeleteFunc(out, func(s Server) bool { return ofJob(s.Owners) }), nil
 }
 
-// eachPod hands over the pods of a namespace, page by page.
+// eachPod hands over the pods of a namespace, page by page, and keeps none. A page that is too large is asked for in
+// smaller ones.
 func (k *Reader) eachPod(ctx context.Context, namespace string, do func(*corev1.Pod)) error {
-	next := ""
+	opts := metav1.ListOptions{Limit: listPage}
 	for {
-		page, err := k.typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{Limit: listPage, Continue: next})
+		page, err := k.typed.CoreV1().Pods(namespace).List(ctx, opts)
+		if _, tooLarge := errors.AsType[*answer.TooLargeError](err); tooLarge && opts.Limit > 1 {
+			opts.Limit /= 2
+			continue
+		}
 		if err != nil {
 			return readError(err, "list", corev1.Resource("pods"), namespace)
 		}
 		for i := range page.Items {
 			do(&page.Items[i])
 		}
-		if next = page.Continue; next == "" {
+		if opts.Continue = page.Continue; opts.Continue == "" {
 			return nil
 		}
 	}
