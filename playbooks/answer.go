@@ -115,27 +115,28 @@ func (a answer) why() string {
 	if a.err != nil {
 		return a.err.Error()
 	}
-	var unique, without []string
-	gap := -1
+	var said []reason
 	for _, r := range a.reasons(a.rule.shape) {
-		switch {
-		case r.noData == "" && !slices.Contains(unique, r.text):
-			unique = append(unique, r.text)
-		case r.noData != "" && !slices.Contains(without, r.noData):
-			without = append(without, r.noData)
-			if gap < 0 {
-				gap, unique = len(unique), append(unique, "")
-			}
+		same := func(s reason) bool { return s.before == r.before && s.after == r.after && s.named() == r.named() }
+		switch at := slices.IndexFunc(said, same); {
+		case at < 0 || !r.named() && !slices.Contains(said, r):
+			said = append(said, r)
+		case r.named() && !slices.Contains(strings.Split(said[at].what, ", "), r.what):
+			said[at].what += ", " + r.what
 		}
 	}
-	if gap >= 0 {
-		unique[gap] = "no data for " + strings.Join(without, ", ")
+	out := make([]string, len(said))
+	for i, r := range said {
+		out[i] = r.before + r.what + r.after
 	}
-	return strings.Join(unique, "; ")
+	return strings.Join(out, "; ")
 }
 
-// reason is why a condition came out as it did: in words, or the name of what there is no data for.
-type reason struct{ text, noData string }
+// reason is why a condition came out as it did: words, or what has no value with the words around it, which are said
+// once for all that they are true of.
+type reason struct{ before, what, after string }
+
+func (r reason) named() bool { return r.before != "" || r.after != "" }
 
 // reasons are what settles the rule, or leaves it open, in words.
 func (a answer) reasons(s shape) []reason {
@@ -145,9 +146,13 @@ func (a answer) reasons(s shape) []reason {
 		case shapeCompare:
 			out = append(out, a.compareReason(c, a.truthOf(c.id)))
 		case shapePresent, shapeAbsent:
-			out = append(out, reason{text: c.left.name + ": " + a.quantityOf(c.left).text(c.left.unit)})
+			if q := a.quantityOf(c.left); q.failure != "" {
+				out = append(out, lacking(c.left, q))
+				continue
+			}
+			out = append(out, reason{what: c.left.name + ": " + a.quantityOf(c.left).text(c.left.unit)})
 		case shapeConstant:
-			out = append(out, reason{text: c.text})
+			out = append(out, reason{what: c.text})
 		}
 	}
 	return out
@@ -222,13 +227,13 @@ func (a answer) compareReason(s shape, truth incident.Truth) reason {
 	seen := s.left.name + " " + left.text(s.left.unit)
 	switch truth {
 	case incident.True:
-		return reason{text: seen + ", " + relationWords(s.op) + " " + a.against(s)}
+		return reason{what: seen + ", " + relationWords(s.op) + " " + a.against(s)}
 	case incident.False:
-		return reason{text: seen + ", " + relationWords(opposite(s.op)) + " " + a.against(s)}
+		return reason{what: seen + ", " + relationWords(opposite(s.op)) + " " + a.against(s)}
 	case incident.Undecided:
-		return reason{text: seen + ", so it may or may not be " + relationWords(s.op) + " " + a.against(s)}
+		return reason{what: seen + ", so it may or may not be " + relationWords(s.op) + " " + a.against(s)}
 	default:
-		return reason{text: seen}
+		return reason{what: seen}
 	}
 }
 
@@ -236,13 +241,13 @@ func (a answer) compareReason(s shape, truth incident.Truth) reason {
 func lacking(o operand, q quantity) reason {
 	switch {
 	case o.target != "":
-		return reason{text: "the pool has no " + o.label}
+		return reason{what: "the pool has no " + o.label}
 	case q.empty:
-		return reason{noData: o.label}
+		return reason{before: "no data for ", what: o.label}
 	case q.unasked:
-		return reason{text: o.label + " not read"}
+		return reason{what: o.label + " not read"}
 	default:
-		return reason{text: o.label + " could not be read (" + cmp.Or(q.failure, q.why) + ")"}
+		return reason{what: o.label, after: " could not be read (" + cmp.Or(q.failure, q.why) + ")"}
 	}
 }
 

@@ -205,7 +205,7 @@ func (c *Catalog) reading(name string, ev incident.Evidence, slo incident.SLO) (
 	if f, is := c.facts[name]; is {
 		cl := ev.Cluster
 		switch {
-		case !f.alerts && !f.metrics && cl.NotConfigured:
+		case !f.alerts && !f.metrics && (cl.NotConfigured || cl.Podless != ""):
 			return r, true
 		case !f.alerts && !f.metrics && cl.Error != "" && len(cl.Pods) == 0:
 			r.Error = cl.Error

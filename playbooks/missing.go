@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -42,8 +43,8 @@ func (c *Catalog) markUnexamined(
 // the whole read failed, its signals have an error already.
 func (c *Catalog) unexaminedSignals(ev incident.Evidence) map[string]string {
 	cl, out := ev.Cluster, map[string]string{}
-	if cl.NotConfigured {
-		why := "Kubernetes is not configured"
+	if cl.NotConfigured || cl.Podless != "" {
+		why := cmp.Or(cl.Podless, "Kubernetes is not configured")
 		if cl.NoWorkload {
 			why = "the pool has no workload"
 		}

@@ -26,6 +26,10 @@ func TestANoThatRestsOnWhatNobodyLookedAtIsNone(t *testing.T) {
 			incident.Cluster{NotConfigured: true, NoWorkload: true, Error: "the pool has no workload"},
 			"the pool has no workload",
 		},
+		"a kind without a selector": {
+			incident.Cluster{Podless: "InferenceService kserve/llama has no selector, so its pods were not looked at"},
+			"InferenceService kserve/llama has no selector, so its pods were not looked at",
+		},
 		"all looked at": {incident.Cluster{Crashes: []incident.Crash{crash}}, ""},
 		"no log": {
 			incident.Cluster{

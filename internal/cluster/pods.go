@@ -30,7 +30,7 @@ func (k *Reader) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.
 		return []corev1.Pod{*pod}, nil
 	}
 	if sel == nil {
-		return nil, fmt.Errorf("%s has no selector, so its pods were not looked at", ref)
+		return nil, &noSelectorError{ref}
 	}
 	list, err := k.typed.CoreV1().
 		Pods(ref.Namespace).
@@ -43,6 +43,14 @@ func (k *Reader) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.
 		return list.Items, fmt.Errorf("%s has more than %d pods, the others were not looked at", ref, maxPods)
 	}
 	return list.Items, nil
+}
+
+// noSelectorError says that a kind does not tell which pods are its own.
+type noSelectorError struct{ ref incident.WorkloadRef }
+
+// Error names the object.
+func (e *noSelectorError) Error() string {
+	return fmt.Sprintf("%s has no selector, so its pods were not looked at", e.ref)
 }
 
 // podsFacts are the pods that serve or should. Those that ended for good are no pods any more: they are told among the

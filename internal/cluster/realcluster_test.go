@@ -223,6 +223,7 @@ func TestAgainstARealKubernetes(t *testing.T) {
 	t.Run("a number of replicas that is not set is one", func(t *testing.T) {
 		t.Parallel()
 		c.assumesOneReplica(t, now)
+		c.hasNoSelector(t, now)
 	})
 	t.Run("autoscalers", func(t *testing.T) {
 		t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
 
 // countsReadiness reads custom kinds that say less about their readiness than a Deployment does.
@@ -138,5 +139,30 @@ func (c *cluster) assumesOneReplica(t *testing.T, now time.Time) {
 	)
 	if got.Error != "" || got.Replicas == nil || *got.Replicas != 1 || len(got.Pods) != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// hasNoSelector reads objects of operators that do not tell which pods are their own.
+func (c *cluster) hasNoSelector(t *testing.T, now time.Time) {
+	for _, ref := range []struct {
+		version, kind, plural string
+		crd                   kubetest.CRD
+	}{
+		{"serving.kserve.io/v1beta1", "InferenceService", "inferenceservices", kubetest.InferenceServices},
+		{"serving.kserve.io/v1alpha1", "LLMInferenceService", "llminferenceservices", kubetest.LLMInferenceServices},
+		{"ray.io/v1", "RayService", "rayservices", kubetest.RayServices},
+		{"ray.io/v1", "RayCluster", "rayclusters", kubetest.RayClusters},
+		{"apps.nvidia.com/v1alpha1", "NIMService", "nimservices", kubetest.NIMServices},
+	} {
+		c.kube.InstallCRD(t, ref.crd)
+		c.custom(t, ref.version, ref.kind, ref.plural, "llama", map[string]any{"replicas": int64(2)}, nil)
+		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{
+			APIVersion: ref.version, Kind: ref.kind, Namespace: "llm", Name: "llama",
+		}, now, nil)
+		want := ref.kind + " llm/llama has no selector, so its pods were not looked at"
+		if u, _ := got.NotRead(incident.PartCrashes); got.Error != "" || got.Podless != want || u.Why != want ||
+			got.Replicas == nil || *got.Replicas != 2 {
+			t.Errorf("%s: %+v", ref.kind, got)
+		}
 	}
 }

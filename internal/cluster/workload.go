@@ -48,7 +48,10 @@ func (k *Reader) Cluster(
 	wg.Go(func() { out.Events, eventsErr = k.events(ctx, ref, out.Pods, now) })
 	// Who scales it is context here: a step that scales asks for itself.
 	out.Unread = append(out.Unread, unread(unreadPart{incident.PartAutoscaler, scalerErr})...)
-	if a.pods == nil {
+	if no, ok := errors.AsType[*noSelectorError](podsErr); ok { // that is how the kind is, and no failure
+		out.Podless, podsErr = no.Error(), nil
+		out.Unread = append(out.Unread, incident.Unread{Part: incident.PartCrashes, Why: out.Podless})
+	} else if a.pods == nil {
 		out.Unread = append(out.Unread, unread(unreadPart{incident.PartCrashes, errors.Join(scaleErr, podsErr)})...)
 	}
 	if out.ReadyReplicas == nil && leaders != nil {

@@ -242,8 +242,10 @@ type Cluster struct {
 	Error string `json:"error,omitempty"`
 	// NotConfigured says that there is no Kubernetes to ask, as opposed to one that did not answer; NoWorkload, that there
 	// is one and the pool names no workload in it. NotConfigured is set then, too.
-	NotConfigured bool        `json:"notConfigured,omitempty"`
-	NoWorkload    bool        `json:"noWorkload,omitempty"`
+	NotConfigured bool `json:"notConfigured,omitempty"`
+	NoWorkload    bool `json:"noWorkload,omitempty"`
+	// Podless says why nobody can tell which pods there are, as of a kind without a selector; that is no failure.
+	Podless       string      `json:"podless,omitempty"`
 	Workload      WorkloadRef `json:"workload,omitzero"`
 	Replicas      *int64      `json:"replicas,omitempty"`
 	ReadyReplicas *int64      `json:"readyReplicas,omitempty"`

@@ -46,6 +46,16 @@ const (
 	RoleScalers       CRD = "disaggregatedsetrolescalers.yaml"
 	GraphScaleAdapter CRD = "dynamographdeploymentscalingadapters.yaml"
 	HTTPRoutes        CRD = "httproutes.yaml"
+	ModelServings     CRD = "modelservings.yaml"
+	// Objects of operators by which nobody can tell which pods are theirs.
+	InferenceServices    CRD = "inferenceservices.yaml"
+	LLMInferenceServices CRD = "llminferenceservices.yaml"
+	RayServices          CRD = "rayservices.yaml"
+	RayClusters          CRD = "rayclusters.yaml"
+	NIMServices          CRD = "nimservices.yaml"
+	// Kthena's autoscalers.
+	AutoscalingPolicies       CRD = "autoscalingpolicies.yaml"
+	AutoscalingPolicyBindings CRD = "autoscalingpolicybindings.yaml"
 )
 
 //go:embed crds/*.yaml
