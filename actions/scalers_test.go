@@ -247,7 +247,7 @@ func TestAnAutoscalerThatFailsIsACaution(t *testing.T) {
 	}
 }
 
-func TestAFreshForeignWriterIsACaution(t *testing.T) {
+func TestAForeignWriterIsACaution(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.serve(2, nil, served())
@@ -269,8 +269,17 @@ func TestAFreshForeignWriterIsACaution(t *testing.T) {
 		t.Fatal(err)
 	}
 	if old, err := later.Propose(t.Context(), b.pool, addOne); err != nil ||
-		hasGuard(old, "other writers", incident.GuardCaution, "") {
-		t.Errorf("an hour later: %+v, %v", old.Guardrails, err)
+		!hasGuard(old, "other writers", incident.GuardCaution, "keeper, a program, set spec.replicas (scale) on ") {
+		t.Errorf("a program, an hour later: %+v, %v", old.Guardrails, err)
+	}
+	for _, person := range []string{"kubectl-edit", "kubectl", "argocd-application-controller", "helm"} {
+		b.patchAs("restorer", deployments, `{"spec":{"replicas":2}}`)
+		b.patchAs(person, deployments, `{"spec":{"replicas":3}}`)
+		s = wants("just now, "+person, addOne, incident.GuardCaution, person+" set spec.replicas")
+		if old, err := later.Propose(t.Context(), b.pool, addOne); err != nil ||
+			hasGuard(old, "other writers", incident.GuardCaution, "") {
+			t.Errorf("an hour later, %s: %+v, %v", person, old.Guardrails, err)
+		}
 	}
 	b.do(s, incident.OpApply)
 	wants("its own write", addOne, incident.GuardPass, "")

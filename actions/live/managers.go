@@ -66,14 +66,14 @@ func (f Field) LastChange() string {
 	return fmt.Sprintf("It was set by %s.", who)
 }
 
-// fresh is how long a foreign write of a field counts as a sign that somebody else adjusts it.
+// fresh is how long a person's write of a field counts as a sign that somebody else adjusts it.
 const fresh = 10 * time.Minute
 
-// OtherWriter warns of a client that has set this field, and nothing else of the specification, a moment ago: an
-// autoscaler that the bot does not know, or a person. Whoever made the object is none: a specification may consist of
-// this field. Of what was written through the scale the API server keeps no
-// time: then a program counts, whenever it was. A person's kubectl would count for ever, and the
-// HorizontalPodAutoscalers of kube-controller-manager are looked for by themselves.
+// OtherWriter warns of a client that has set this field, and nothing else of the specification: an autoscaler that the
+// bot does not know, or a person. Whoever made the object is none: a specification may consist of this field. A program
+// counts whenever it was, because its next turn may come at any time; it no longer has the field once somebody else has
+// set another value. A person, and a tool that applies manifests, counts for a moment. Of what was written through the
+// scale the API server keeps no time.
 func (f Field) OtherWriter(now time.Time) []incident.Guardrail {
 	if f.Object.GetGeneration() == 1 { // the specification is as it was made
 		return nil
@@ -86,12 +86,27 @@ func (f Field) OtherWriter(now time.Time) []incident.Guardrail {
 		case m.Time != nil && now.Sub(m.Time.Time) <= fresh:
 			return []incident.Guardrail{Caution(writersGuard, "%s set %s at %s and may set it again", m.Manager,
 				f.Target.Field, m.Time.UTC().Format("15:04:05 UTC"))}
-		case m.Time == nil && m.Subresource == "scale" && m.Manager != hpaManager && !strings.HasPrefix(m.Manager, "kubectl"):
+		case !isProgram(m.Manager):
+		case m.Time != nil:
+			return []incident.Guardrail{Caution(writersGuard, "%s, a program, set %s on %s and may set it again", m.Manager,
+				f.Target.Field, m.Time.UTC().Format("2006-01-02 at 15:04 UTC"))}
+		case m.Subresource == "scale":
 			return []incident.Guardrail{Caution(writersGuard, "%s set %s last (when is not known) and may set it again",
 				m.Manager, f.Target.Field)}
 		}
 	}
 	return nil
+}
+
+// isProgram says whether a client adjusts fields by itself. A person's kubectl does not, a tool that applies manifests
+// has a guardrail of its own, and the HorizontalPodAutoscalers of kube-controller-manager are looked for by themselves.
+func isProgram(manager string) bool {
+	if manager == hpaManager || manager == fluxManager || manager == fluxHelmManager {
+		return false
+	}
+	return !slices.ContainsFunc([]string{"kubectl", "argocd", "helm"}, func(tool string) bool {
+		return strings.HasPrefix(strings.ToLower(manager), tool)
+	})
 }
 
 // hasOnlyPath says whether a set of fields has a path of it, and nothing else beside it below the path's first part.
