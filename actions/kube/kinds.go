@@ -56,6 +56,7 @@ func PlatformKinds() map[schema.GroupKind]string {
 		{Group: "nvidia.com", Kind: "DynamoGraphDeploymentScalingAdapter"}:       "dynamographdeploymentscalingadapters",
 		{Group: "orchestration.aibrix.ai", Kind: "StormService"}:                 "stormservices",
 		{Group: "production-stack.vllm.ai", Kind: "VLLMRuntime"}:                 "vllmruntimes",
+		{Group: "workload.serving.volcano.sh", Kind: "ModelServing"}:             "modelservings",
 	}
 }
 

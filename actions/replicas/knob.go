@@ -65,8 +65,8 @@ func findWritten(
 		}
 		return s, nil
 	}
-	kinds := listedKinds()
-	i := slices.IndexFunc(kinds, func(k ownerKind) bool { return k.Kind == at.Kind })
+	kinds := listedKinds(w.resource.Group)
+	i := slices.IndexFunc(kinds, func(k ownerKind) bool { return k.Kind == at.Kind && k.owner != nil })
 	if i < 0 {
 		return nil, live.Refused("the pool's workload is %s now, and the step was made for %s", w.ref, at)
 	}
@@ -101,9 +101,12 @@ func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube
 	scale := w
 	scale.Subresource = incident.SubresourceScale
 	out := []kube.Right{w.Right("get"), scale.Right("get"), scale.Right("patch")}
-	for _, kind := range listedKinds() {
+	for _, kind := range listedKinds(w.Resource.Group) {
 		owners := kube.Place{Resource: kind.Resource, Namespace: pool.Workload.Namespace}
-		out = append(out, owners.Right("list"), owners.Right("patch"))
+		out = append(out, owners.Right("list"))
+		if kind.owner != nil {
+			out = append(out, owners.Right("patch"))
+		}
 	}
 	if w.Resource.Group == cluster.Models.Group && pool.Workload.Kind == cluster.ModelKind { // its own autoscaler
 		out = append(out, w.Right("patch"))
@@ -114,8 +117,8 @@ func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube
 // OwnerMissing says whether a right is for an autoscaler that this cluster does not have: where KEDA or AIBrix is not
 // installed there is nothing to look for.
 func OwnerMissing(ctx context.Context, c *kube.Reader, right kube.Right) (bool, error) {
-	for _, kind := range listedKinds() {
-		if kind.Kind != cluster.HPAKind && right.Group == kind.Resource.Group && right.Resource == kind.Resource.Resource {
+	for _, kind := range ownerKinds() {
+		if kind.list != nil && kind.Kind != cluster.HPAKind && right.Group == kind.Resource.Group && right.Resource == kind.Resource.Resource {
 			_, found, err := c.Kind(ctx, kind.Resource.GroupVersion().String(), kind.Kind)
 			return err == nil && !found, err
 		}

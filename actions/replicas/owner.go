@@ -40,18 +40,19 @@ type ownerKind struct {
 
 	// list reads those that may own the replicas of the workload, which is itself where nil.
 	list func(context.Context, *kube.Reader, *workload) ([]unstructured.Unstructured, error)
-	// owner is what the kind calls its limits.
+	// owner is what the kind calls its limits; nil where the bot does not change them.
 	owner func(*unstructured.Unstructured) *owner
 }
 
 // ownerKinds has a row for each kind of owner. Those that a cluster need not have come first.
 func ownerKinds() []ownerKind {
-	return []ownerKind{keda(), aibrix(), horizontalPodAutoscaler(), kubeai()}
+	return []ownerKind{keda(), aibrix(), kthena(cluster.KthenaPolicy), kthena(cluster.KthenaBinding),
+		horizontalPodAutoscaler(), kubeai()}
 }
 
-// listedKinds are those whose objects are apart from the workload.
-func listedKinds() []ownerKind {
-	return slices.DeleteFunc(ownerKinds(), func(k ownerKind) bool { return k.list == nil })
+// listedKinds are those whose objects are apart from the workload, which is of this API group.
+func listedKinds(group string) []ownerKind {
+	return slices.DeleteFunc(ownerKinds(), func(k ownerKind) bool { return k.list == nil || !k.Scales(group) })
 }
 
 // ifInstalled lists the objects of a kind that a cluster need not have.
@@ -67,7 +68,7 @@ func ifInstalled(
 // is an error.
 func ownerOf(ctx context.Context, c *kube.Reader, w *workload) (*owner, error) {
 	among := cluster.Candidates{}
-	for _, kind := range listedKinds() {
+	for _, kind := range listedKinds(w.resource.Group) {
 		var err error
 		if among[kind.Kind], err = kind.list(ctx, c, w); err != nil {
 			return nil, err
@@ -96,15 +97,21 @@ func onlyOwner(w workload, among cluster.Candidates) (*owner, error) {
 	case orphan != "":
 		return nil, live.Refused("%s", orphan)
 	case len(all) == 1:
-		return asOwner(all[0])
+		return asOwner(w, all[0])
 	}
 	return nil, nil
 }
 
-// asOwner adds what the kind of an autoscaler calls its limits.
-func asOwner(a cluster.Autoscaler) (*owner, error) {
+// asOwner adds what the kind of an autoscaler calls its limits. One that the bot does not change is refused, with the
+// field for a person.
+func asOwner(w workload, a cluster.Autoscaler) (*owner, error) {
 	for _, kind := range ownerKinds() {
-		if kind.Kind == a.Kind {
+		switch {
+		case kind.Kind != a.Kind:
+		case kind.owner == nil:
+			return nil, live.Refused("%s %s sets the replicas of %s and would revert the change: change %s there", a.Kind,
+				a.Name, w.ref, cluster.MinimumFor(w.ref, a.Object))
+		default:
 			return kind.owner(a.Object), nil
 		}
 	}

@@ -59,6 +59,7 @@ func plainKinds() []schema.GroupResource {
 		cluster.Models.GroupResource(),
 		{Group: "nvidia.com", Resource: "dynamographdeploymentscalingadapters"},
 		{Group: "argoproj.io", Resource: "rollouts"},
+		{Group: "workload.serving.volcano.sh", Resource: "modelservings"},
 	}
 }
 

@@ -103,7 +103,9 @@ func evidenceRights(ctx context.Context, known kinds, w incident.WorkloadRef) ([
 		may("list", "", "events", "", "default", "", "events of the nodes aren't shown", optional),
 	}
 	for _, kind := range append(cluster.InstalledAutoscalers(), cluster.HPA) {
-		out = append(out, may("list", kind.Resource.Group, kind.Resource.Resource, "", w.Namespace, "", noOwner, required))
+		if kind.Scales(at.Group) {
+			out = append(out, may("list", kind.Resource.Group, kind.Resource.Resource, "", w.Namespace, "", noOwner, required))
+		}
 	}
 	switch {
 	case at.Group == "apps" && at.Resource == "deployments":

@@ -73,14 +73,46 @@ func AutoscalersOf(w incident.WorkloadRef, o *unstructured.Unstructured, among C
 func AimedAt(w incident.WorkloadRef, all []unstructured.Unstructured) []unstructured.Unstructured {
 	var out []unstructured.Unstructured
 	for _, o := range all {
-		target := func(field, missing string) string { return cmp.Or(Text(&o, "spec", "scaleTargetRef", field), missing) }
-		if target("name", "") == w.Name && target("namespace", w.Namespace) == w.Namespace &&
-			target("kind", "Deployment") == w.Kind &&
-			Group(target("apiVersion", "apps/v1")) == Group(w.APIVersion) {
+		if _, aimed := aimAt(w, &o); aimed {
 			out = append(out, o)
 		}
 	}
 	return out
+}
+
+// MinimumFor is the field of an autoscaler for the least number of replicas of the workload; empty where it does not
+// aim at the workload.
+func MinimumFor(w incident.WorkloadRef, o *unstructured.Unstructured) string {
+	t, _ := aimAt(w, o)
+	return t.minimum
+}
+
+// aimAt is the target of an autoscaler that is the workload.
+func aimAt(w incident.WorkloadRef, o *unstructured.Unstructured) (autoscalerTarget, bool) {
+	for _, t := range targetsOf(w, o) {
+		if t.name == w.Name && t.namespace == w.Namespace && t.kind == w.Kind && Group(t.apiVersion) == Group(w.APIVersion) {
+			return t, true
+		}
+	}
+	return autoscalerTarget{}, false
+}
+
+func targetsOf(w incident.WorkloadRef, o *unstructured.Unstructured) []autoscalerTarget {
+	minimum := HPA.Minimum
+	for _, kind := range InstalledAutoscalers() {
+		switch {
+		case kind.Kind != o.GetKind():
+		case kind.targets != nil:
+			return kind.targets(o)
+		default:
+			minimum = kind.Minimum
+		}
+	}
+	named := func(field, missing string) string { return cmp.Or(Text(o, "spec", "scaleTargetRef", field), missing) }
+	return []autoscalerTarget{{
+		apiVersion: named("apiVersion", "apps/v1"), kind: named("kind", "Deployment"),
+		namespace: named("namespace", w.Namespace), name: named("name", ""), minimum: "spec." + minimum,
+	}}
 }
 
 // makerOf names the object that made an autoscaler; empty when none did.
@@ -123,6 +155,9 @@ func (k *Reader) autoscalers(
 	alone := AutoscalersOf(w, o, Candidates{})
 	among := Candidates{}
 	for _, maker := range InstalledAutoscalers() {
+		if !maker.Scales(Group(w.APIVersion)) {
+			continue
+		}
 		var err error
 		among[maker.Kind], err = k.installed(ctx, maker.Resource.GroupVersion().String(), maker.Kind, w.Namespace)
 		if err != nil {

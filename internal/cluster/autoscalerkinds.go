@@ -32,11 +32,16 @@ var (
 // kedaLabel is what KEDA puts on the autoscaler that it makes.
 const kedaLabel = "scaledobject.keda.sh/name"
 
-// AutoscalerKind is a kind of object that sets the replicas of the workload in its spec.scaleTargetRef.
+// AutoscalerKind is a kind of object that sets the replicas of the workload in its spec.scaleTargetRef, or where it
+// names its targets.
 type AutoscalerKind struct {
 	Kind     string
 	Resource schema.GroupVersionResource
-	// Minimum is its field under spec for the least number of replicas.
+	// Only is the API group of the workloads that it scales; empty for any.
+	Only string
+	// targets are what an object of this kind scales; nil where spec.scaleTargetRef says it.
+	targets func(*unstructured.Unstructured) []autoscalerTarget
+	// Minimum is its field under spec for the least number of replicas; empty where that depends on the target.
 	Minimum string
 	// hpaOf names the HorizontalPodAutoscaler that an object of this kind makes; empty when it makes none. label is what
 	// it puts on that one, where its owner reference may be missing; empty when nothing.
@@ -45,6 +50,12 @@ type AutoscalerKind struct {
 	// reasons are those of its own events that say that it has scaled.
 	reasons []string
 }
+
+// autoscalerTarget is a workload that an autoscaler scales, with the field for its least number of replicas.
+type autoscalerTarget struct{ apiVersion, kind, namespace, name, minimum string }
+
+// Scales says whether objects of this kind scale workloads of an API group at all.
+func (k AutoscalerKind) Scales(group string) bool { return k.Only == "" || k.Only == group }
 
 // The kinds that are known: a row each.
 var (
@@ -74,4 +85,6 @@ var (
 )
 
 // InstalledAutoscalers are the kinds that a cluster need not have.
-func InstalledAutoscalers() []AutoscalerKind { return []AutoscalerKind{KEDA, AIBrix} }
+func InstalledAutoscalers() []AutoscalerKind {
+	return []AutoscalerKind{KEDA, AIBrix, KthenaPolicy, KthenaBinding}
+}

@@ -43,6 +43,7 @@ vllm-medic rbac and of check --live, in Go internal/app/liverights.go; a test co
   "DynamoGraphDeploymentScalingAdapter.nvidia.com" "dynamographdeploymentscalingadapters"
   "LeaderWorkerSet.leaderworkerset.x-k8s.io" "leaderworkersets"
   "Model.kubeai.org" "models"
+  "ModelServing.workload.serving.volcano.sh" "modelservings"
   "Rollout.argoproj.io" "rollouts"
   "StormService.orchestration.aibrix.ai" "stormservices"
   "VLLMRuntime.production-stack.vllm.ai" "vllmruntimes"
@@ -65,6 +66,10 @@ default||events|list||optional
 {{ $ns }}|keda.sh|scaledobjects|list||
 {{ $ns }}|autoscaling.aibrix.ai|podautoscalers|list||
 {{ $ns }}|autoscaling|horizontalpodautoscalers|list||
+{{- if eq $group "workload.serving.volcano.sh" }}
+{{ $ns }}|workload.serving.volcano.sh|autoscalingpolicies|list||
+{{ $ns }}|workload.serving.volcano.sh|autoscalingpolicybindings|list||
+{{- end }}
 {{- if and (eq $group "apps") (eq $resource "deployments") }}
 {{ $ns }}|apps|replicasets|get||
 {{ $ns }}|apps|replicasets|list||optional
@@ -98,6 +103,10 @@ default||events|list||optional
 {{- end }}
 {{- range $owners }}
 {{ $ns }}|{{ . }}|list||
+{{- end }}
+{{- if contains "|workload.serving.volcano.sh|" $of }}
+{{ $ns }}|workload.serving.volcano.sh|autoscalingpolicies|list||
+{{ $ns }}|workload.serving.volcano.sh|autoscalingpolicybindings|list||
 {{- end }}
 {{- end -}}
 
