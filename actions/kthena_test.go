@@ -81,8 +81,10 @@ func TestAnAutoscalerOfKthenaIsNotScaledAgainst(t *testing.T) {
 		b.serving()
 		b.c.Grant(t, "blind", b.ns, rbacv1.PolicyRule{
 			APIGroups: []string{ofKthena("").Group, "keda.sh", "autoscaling", "autoscaling.aibrix.ai"},
-			Resources: []string{"modelservings", "modelservings/scale", "scaledobjects", "horizontalpodautoscalers", "podautoscalers"},
-			Verbs:     []string{"get", "list", "patch"},
+			Resources: []string{
+				"modelservings", "modelservings/scale", "scaledobjects", "horizontalpodautoscalers", "podautoscalers",
+			},
+			Verbs: []string{"get", "list", "patch"},
 		})
 		blind, err := actions.New(actions.Config{}, b.c.ConfigAs("blind"), slog.New(slog.DiscardHandler))
 		if err != nil {

@@ -78,6 +78,11 @@ func (s *setting) list() string {
 func (s *setting) Live() live.Field { return s.base }
 
 func (s *setting) Propose(req incident.StepRequest) (incident.Step, error) {
+	step, err := s.step(req)
+	return step, s.toOwner(err)
+}
+
+func (s *setting) step(req incident.StepRequest) (incident.Step, error) {
 	now, err := s.inForce()
 	if err != nil {
 		return incident.Step{}, err

@@ -1,6 +1,7 @@
 package engineargs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,16 +106,22 @@ func hasArguments(ref incident.WorkloadRef) bool {
 // brokenBy keeps a reason of the command line with the field, so that the object can still be shown.
 func (s *setting) brokenBy(err error) (live.Setting, error) {
 	var no *incident.RefusedError
-	if !errors.As(err, &no) {
+	if !errors.As(s.toOwner(err), &no) {
 		return nil, err
-	}
-	if owner, _ := cluster.OwnerAmong(s.base.Object.GetOwnerReferences()); owner != nil && no.Hint == "" {
-		if at := live.OperatorFields(owner.APIVersion, owner.Kind).Args; at != "" {
-			no.Hint = fmt.Sprintf("It belongs to %s %s: change %s there.", owner.Kind, owner.Name, at)
-		}
 	}
 	s.base.Broken, s.base.Unread = no, true
 	return s, nil
+}
+
+// toOwner makes the hint of a refusal lead to the operator that owns the object: it would revert what a person changes
+// in the arguments themselves.
+func (s *setting) toOwner(err error) error {
+	owner, _ := cluster.OwnerAmong(s.base.Object.GetOwnerReferences())
+	if no, ok := errors.AsType[*incident.RefusedError](err); ok && owner != nil {
+		at := cmp.Or(live.OperatorFields(owner.APIVersion, owner.Kind).Args, "the arguments")
+		no.Hint = fmt.Sprintf("It belongs to %s %s: change %s there.", owner.Kind, owner.Name, at)
+	}
+	return err
 }
 
 // read finds the occurrence of the flag that counts, and how many there are. Where there is none, it is how one would

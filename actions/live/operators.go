@@ -30,7 +30,15 @@ func OperatorFields(apiVersion, kind string) Operator {
 			Args: "spec.predictor.model.args",
 		}
 	case "serving.kserve.io/LLMInferenceService":
-		return Operator{Replicas: "spec.replicas", Args: "the variable VLLM_ADDITIONAL_ARGS in spec.template"}
+		return Operator{
+			Replicas: "spec.replicas, or spec.scaling.minReplicas where spec.scaling is set",
+			Minimum:  "spec.scaling.minReplicas", Args: "the variable VLLM_ADDITIONAL_ARGS in spec.template",
+		}
+	case "apps.nvidia.com/NIMService":
+		return Operator{
+			Replicas: "spec.replicas, or spec.scale.hpa.minReplicas where spec.scale is enabled",
+			Minimum:  "spec.scale.hpa.minReplicas", Args: "spec.args",
+		}
 	case "serving.knative.dev/Revision", "serving.knative.dev/Service":
 		return Operator{
 			Replicas: "autoscaling.knative.dev/min-scale in spec.template of the Knative Service, or " +

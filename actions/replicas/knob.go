@@ -32,6 +32,9 @@ func (Knob) Find(
 	if err := w.readScale(ctx, c); err != nil {
 		return nil, err
 	}
+	if at.Name == "" {
+		w.group = podsOfOne(ctx, c, w)
+	}
 	owner, err := ownerOf(ctx, c, &w)
 	var no *incident.RefusedError
 	switch {

@@ -89,7 +89,7 @@ func (m *ownerMinimum) Propose(req incident.StepRequest) (incident.Step, error) 
 			m.ref.Name, m.replicas),
 		Diff: live.Diff(m.Live().Target, from, fmt.Sprintf("spec.%s: %d", m.of.minField, to)),
 		Cost: fmt.Sprintf("%s controls the replica count and can't go below %d until the rollback; %s. Needs GPUs for %s; "+
-			"caches start cold.", m.ownerName(), to, m.maximumText(), count(to-m.replicas, m.unit())),
+			"caches start cold.", m.ownerName(), to, m.maximumText(), m.more(to-m.replicas)),
 		Speed:      scaleSpeed,
 		Risk:       scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, m.ownership()}, m.warnFailing(), m.cautionUnlisted()),

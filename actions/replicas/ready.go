@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -39,11 +40,19 @@ func countPods(ctx context.Context, c *kube.Reader, w workload) (cluster.PodCoun
 	if err != nil {
 		return cluster.PodCount{}, err
 	}
-	pods := make([]corev1.Pod, len(list))
-	for i := range list {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list[i].Object, &pods[i]); err != nil {
-			return cluster.PodCount{}, fmt.Errorf("the pods of %s: %w", w.ref, err)
-		}
+	pods, err := typedPods(list)
+	if err != nil {
+		return cluster.PodCount{}, fmt.Errorf("the pods of %s: %w", w.ref, err)
 	}
 	return cluster.CountPods(pods), nil
+}
+
+func typedPods(list []unstructured.Unstructured) ([]corev1.Pod, error) {
+	out := make([]corev1.Pod, len(list))
+	for i := range list {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list[i].Object, &out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

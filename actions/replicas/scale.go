@@ -112,7 +112,7 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		Title: fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
 		Diff: live.Diff(s.Live().Target, fmt.Sprintf("spec.replicas: %d", s.replicas),
 			fmt.Sprintf("spec.replicas: %d", to)),
-		Cost:  fmt.Sprintf("Needs GPUs for %s; caches start cold.", count(to-s.replicas, s.unit())),
+		Cost:  fmt.Sprintf("Needs GPUs for %s; caches start cold.", s.more(to-s.replicas)),
 		Speed: scaleSpeed,
 		Risk:  scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
@@ -125,25 +125,6 @@ const (
 	scaleSpeed = "Takes minutes: a new pod has to start and load the model."
 	scaleRisk  = "Without free GPUs it stays pending; running pods aren't touched."
 )
-
-// unit is what one replica is.
-func (w workload) unit() string {
-	if grouped(w.ref.Kind) {
-		return "more group of pods"
-	}
-	return "more pod"
-}
-
-// count writes "1 more pod", "2 more pods".
-func count(n int64, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	if unit == "more group of pods" {
-		return fmt.Sprintf("%d more groups of pods", n)
-	}
-	return fmt.Sprintf("%d %ss", n, unit)
-}
 
 func (s *plainScale) Admit(to incident.Value) error {
 	n, err := live.Whole(to)

@@ -24,6 +24,8 @@ type workload struct {
 	replicas int64
 	// path is where the kind keeps the replicas.
 	path scalePath
+	// group is how many pods one replica is now; 0 where that is not known, or is not the same for all.
+	group int64
 	// unlisted says why autoscalers of other namespaces could not be looked for; empty when they were.
 	unlisted string
 }
@@ -87,8 +89,13 @@ func (w workload) checkAwake() error {
 	return nil
 }
 
-// checkScalable refuses workloads for which the number of replicas means more than a number.
+// checkScalable refuses workloads that have no number of replicas, or for which it means more than a number.
 func (w workload) checkScalable() error {
+	if w.ref.Kind == "DaemonSet" && w.resource.Group == "apps" {
+		no := live.Refused("%s runs one pod on each of its nodes, so it has no number of replicas", w.ref)
+		no.Hint = "Add a node that spec.template.spec.nodeSelector selects, or run vLLM in a Deployment."
+		return no
+	}
 	if w.ref.Kind == "StormService" {
 		return w.checkNotPooled()
 	}
