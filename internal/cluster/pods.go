@@ -17,8 +17,12 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
-// maxPods bounds what is read of one workload.
-const maxPods = 250
+// maxPods bounds what is read of one workload, and podPage how many pods are asked for at one time: the API server puts
+// a page together before it answers, however large its pods are.
+const (
+	maxPods = 250
+	podPage = 50
+)
 
 // pods lists a workload's pods by its selector. A kind without a selector is searched through what it owns.
 func (k *Reader) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.Selector) ([]corev1.Pod, error) {
@@ -32,17 +36,28 @@ func (k *Reader) pods(ctx context.Context, ref incident.WorkloadRef, sel labels.
 	if sel == nil {
 		return nil, &noSelectorError{ref}
 	}
-	list, err := k.typed.CoreV1().
-		Pods(ref.Namespace).
-		List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: maxPods})
+	pods, more := []corev1.Pod{}, false
+	err := answer.Pages(ctx, func(ctx context.Context, from string) (string, error) {
+		list, err := k.typed.CoreV1().
+			Pods(ref.Namespace).
+			List(ctx, metav1.ListOptions{LabelSelector: sel.String(), Limit: podPage, Continue: from})
+		if err != nil {
+			return "", readError(err, "list", corev1.Resource("pods"), ref.Namespace)
+		}
+		pods = append(pods, list.Items...)
+		if more = len(pods) >= maxPods && list.Continue != ""; more {
+			return "", nil
+		}
+		return list.Continue, nil
+	})
 	if err != nil {
-		return nil, readError(err, "list", corev1.Resource("pods"), ref.Namespace)
+		return nil, err
 	}
-	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	if list.Continue != "" {
-		return list.Items, fmt.Errorf("%s has more than %d pods, the others were not looked at", ref, maxPods)
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	if more {
+		return pods, fmt.Errorf("%s has more than %d pods, the others were not looked at", ref, maxPods)
 	}
-	return list.Items, nil
+	return pods, nil
 }
 
 // noSelectorError says that a kind does not tell which pods are its own.
@@ -194,7 +209,7 @@ func (k *Reader) PodsAt(ctx context.Context, namespace, ip string) ([]PodAddress
 	err := answer.Pages(ctx, func(ctx context.Context, from string) (string, error) {
 		list, err := k.typed.CoreV1().
 			Pods(namespace).
-			List(ctx, metav1.ListOptions{FieldSelector: at, Limit: maxPods, Continue: from})
+			List(ctx, metav1.ListOptions{FieldSelector: at, Limit: podPage, Continue: from})
 		if err != nil {
 			return "", readError(err, "list", corev1.Resource("pods"), namespace)
 		}

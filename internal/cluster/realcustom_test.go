@@ -155,8 +155,10 @@ func (c *cluster) hasNoSelector(t *testing.T, now time.Time) {
 		{"apps.nvidia.com/v1alpha1", "NIMService", "nimservices", kubetest.NIMServices},
 	} {
 		c.kube.InstallCRD(t, ref.crd)
+		bot, err := New(c.kube.ConfigFor(kubetest.Bot)) // one that has read the kinds already looks again in a minute
+		must(t, err)
 		c.custom(t, ref.version, ref.kind, ref.plural, "llama", map[string]any{"replicas": int64(2)}, nil)
-		got := c.bot.Cluster(t.Context(), incident.WorkloadRef{
+		got := bot.Cluster(t.Context(), incident.WorkloadRef{
 			APIVersion: ref.version, Kind: ref.kind, Namespace: "llm", Name: "llama",
 		}, now, nil)
 		want := ref.kind + " llm/llama has no selector, so its pods were not looked at"

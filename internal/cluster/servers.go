@@ -61,7 +61,7 @@ func (k *Reader) Servers(
 // eachPod hands over the pods of a namespace, page by page, and keeps none. A page that is too large is asked for in
 // smaller ones.
 func (k *Reader) eachPod(ctx context.Context, namespace string, do func(*corev1.Pod)) error {
-	opts := metav1.ListOptions{Limit: listPage}
+	opts := metav1.ListOptions{Limit: 2 * podPage}
 	for {
 		page, err := k.typed.CoreV1().Pods(namespace).List(ctx, opts)
 		if _, tooLarge := errors.AsType[*answer.TooLargeError](err); tooLarge && opts.Limit > 1 {
