@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 )
 
