@@ -25,7 +25,7 @@ func flood(from, many, text int) []Alert {
 func allEnded(all []Alert, at time.Time) []Alert {
 	out := slices.Clone(all)
 	for n := range out {
-		out[n].Firing, out[n].EndsAt = false, at
+		out[n].Firing, out[n].EndsAt, out[n].SeenAt = false, at, at
 	}
 	return out
 }
@@ -112,7 +112,7 @@ func TestAlertsThatAreNotKeptEnd(t *testing.T) {
 	s.apply(AlertsReceived{Alerts: all})
 	kept := s.inc.Firing()
 	s.now = base.Add(time.Minute)
-	s.apply(AlertsReceived{Alerts: allEnded(kept, s.now), Source: "am-1"})
+	s.apply(AlertsReceived{Alerts: allEnded(kept, s.now), Source: "g/am-1"})
 	if len(s.inc.Firing()) != 0 || s.inc.FiringCount() != 500 || !s.inc.ClosesOnResolve() {
 		t.Errorf("%d fire when all that are kept have ended", s.inc.FiringCount())
 	}
@@ -124,17 +124,17 @@ func TestAlertsThatAreNotKeptEnd(t *testing.T) {
 		}
 	}
 	lines := len(s.log)
-	s.apply(AlertsReceived{Alerts: rest[:200], Source: "am-1"})
+	s.apply(AlertsReceived{Alerts: rest[:200], Source: "g/am-1"})
 	if len(s.inc.Firing()) != 200 || s.inc.FiringCount() != 500 || len(s.log) != lines {
 		t.Errorf("%d are kept of %d, %d lines were added", len(s.inc.Firing()), s.inc.FiringCount(), len(s.log)-lines)
 	}
 	s.now = base.Add(2 * time.Minute)
-	s.apply(AlertsReceived{Alerts: allEnded(rest, s.now), Source: "am-1"})
+	s.apply(AlertsReceived{Alerts: allEnded(rest, s.now), Source: "g/am-1"})
 	if s.inc.FiringCount() != 0 || s.inc.ClosesOnResolve() || !s.inc.AlertsNotKept.IsZero() {
 		t.Errorf("%d fire in the end: %+v", s.inc.FiringCount(), s.inc.AlertsNotKept)
 	}
 	// A late word of a peer about one of them is recognized.
-	s.apply(AlertsReceived{Alerts: rest[:1], Source: "am-2"})
+	s.apply(AlertsReceived{Alerts: rest[:1], Source: "g/am-2"})
 	if s.inc.FiringCount() != 0 {
 		t.Error("a late word of an alert that was not kept opens it again")
 	}
