@@ -241,7 +241,9 @@ func newBench(t *testing.T, want ...expected) *bench {
 	inc.Version = 1
 	b.incidents.put(inc)
 	b.clock = func() time.Time { return b.now }
-	d, err := New(Config{Owner: "me", Gap: incident.EditGap, Now: func() time.Time { return b.clock() }}, b.outbox, b.incidents, b.notifier,
+	d, err := New(Config{
+		Owner: "me", Gap: incident.EditGap, Now: func() time.Time { return b.clock() },
+	}, b.outbox, b.incidents, b.notifier,
 		b.logs.logger())
 	if err != nil {
 		t.Fatal(err)

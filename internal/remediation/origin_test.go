@@ -7,8 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// The sequence of deliveries begins again where a restored backup ended. The incident of the delivery that comes now must
-// not have the id of the lost one's, and the same delivery that is folded again must not make another.
+// The sequence of deliveries begins again where a restored backup ended. The incident of the delivery that comes now
+// must not have the id of the lost one's, and the same delivery that is folded again must not make another.
 func TestANumberThatIsGivenAgainAfterARestoreMakesAnotherID(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 26, 3, 0, 0, 123456789, time.UTC)

@@ -38,8 +38,8 @@ func givenUp(m incident.Message) int64 {
 
 // ClaimMessages takes messages of a sink that have something to send and that nobody works on. One that was given up
 // comes back when something newer is wanted, and one that was refused at its next_at as well; one whose incident cannot
-// be read waits with it, and one that is folded is shown by its digest. Those that ask people something come first, then
-// those that are new.
+// be read waits with it, and one that is folded is shown by its digest. Those that ask people something come first,
+// then those that are new.
 func (s *Store) ClaimMessages(ctx context.Context, sink, _ string, now time.Time, lease time.Duration,
 	limit int,
 ) ([]incident.Message, error) {

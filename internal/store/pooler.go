@@ -16,11 +16,12 @@ import (
 )
 
 // A pooler such as PgBouncer may give each transaction another connection to the server. What belongs to a connection
-// is then somebody else's, or gone: prepared statements, SET, LISTEN, locks of a session. Behind one the store uses none
-// of them: statements are sent anew each time, limits are those of a transaction, replicas find each other's work at
-// their next sweep, and the lock on migrations is a transaction's.
+// is then somebody else's, or gone: prepared statements, SET, LISTEN, locks of a session. Behind one the store uses
+// none of them: statements are sent anew each time, limits are those of a transaction, replicas find each other's work
+// at their next sweep, and the lock on migrations is a transaction's.
 
-// errPooler drops a connection that was made before it was known that a pooler is in between; database/sql makes another.
+// errPooler drops a connection that was made before it was known that a pooler is in between; database/sql makes
+// another.
 var errPooler = driver.ErrBadConn
 
 // open makes a pool of connections to PostgreSQL. Each is prepared by limit, where no pooler is in between.
@@ -68,8 +69,8 @@ func (s *Store) checkPooler(ctx context.Context) error {
 	}
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.limitTx(ctx, tx) })
 	if err != nil {
-		return fmt.Errorf("the pooler in front of PostgreSQL (such as PgBouncer) takes no transactions: set its pool_mode to "+
-			"transaction or session, not statement: %s", redact.Without(err.Error(), s.server.Password))
+		return fmt.Errorf("the pooler in front of PostgreSQL (such as PgBouncer) takes no transactions: set its pool_mode "+
+			"to transaction or session, not statement: %s", redact.Without(err.Error(), s.server.Password))
 	}
 	s.opts.Logger.InfoContext(ctx, "a pooler is in front of PostgreSQL: no prepared statements and no LISTEN are used",
 		"reason", "replicas find each other's work at their next sweep")

@@ -33,7 +33,9 @@ func (e *NotReadyError) Unwrap() error { return e.Err }
 // Ready says whether the store takes commits and answers, and why not: *NotReadyError. It asks for nothing but a sign
 // of life, for which it waits as long as the context lets it, and never for the writer.
 func (s *Store) Ready(ctx context.Context) error {
-	for _, trouble := range []error{s.file.check(ctx), s.file.damaged(), s.commits.state.trouble(time.Now()), s.claims.trouble()} {
+	for _, trouble := range []error{
+		s.file.check(ctx), s.file.damaged(), s.commits.state.trouble(time.Now()), s.claims.trouble(),
+	} {
 		if trouble != nil {
 			return trouble
 		}

@@ -31,8 +31,8 @@ const savedSuffix = ".saved"
 var beside = []string{"", "-wal", "-shm"}
 
 // sqliteFile tells whether the files that the connections have open are still those that the path leads to. SQLite
-// itself goes on with files that nobody can find any more, and everything is gone at the next start. The files are never
-// opened here: closing one of them would take SQLite's locks away (sqlite.org/howtocorrupt.html, 2.2).
+// itself goes on with files that nobody can find any more, and everything is gone at the next start. The files are
+// never opened here: closing one of them would take SQLite's locks away (sqlite.org/howtocorrupt.html, 2.2).
 type sqliteFile struct {
 	path   string
 	logger *slog.Logger
@@ -74,8 +74,8 @@ func (f *sqliteFile) remember() error {
 	return nil
 }
 
-// check is why nothing must be committed, *NotReadyError, or nil. It costs as many calls of stat as there are files. The
-// begin and the end of a loss are logged; at its begin the data are saved.
+// check is why nothing must be committed, *NotReadyError, or nil. It costs as many calls of stat as there are files.
+// The begin and the end of a loss are logged; at its begin the data are saved.
 func (f *sqliteFile) check(ctx context.Context) error {
 	if f == nil || f.opened == nil {
 		return nil // PostgreSQL, or a store that is being opened
@@ -151,9 +151,9 @@ func (f *sqliteFile) shrunk(ctx context.Context, size int64) error {
 	return cut
 }
 
-// rescue saves what the connections still see, once: nothing is committed after that, so that is all. The file, wherever
-// it is by now, takes what is in the write-ahead log, which must not be read as that of a file that was put in its
-// place. When only the log or its index is gone, that is enough.
+// rescue saves what the connections still see, once: nothing is committed after that, so that is all. The file,
+// wherever it is by now, takes what is in the write-ahead log, which must not be read as that of a file that was put
+// in its place. When only the log or its index is gone, that is enough.
 func (f *sqliteFile) rescue(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -177,8 +177,8 @@ func (f *sqliteFile) rescue(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.copied = true
-	f.logger.WarnContext(ctx, "all that the bot knows was saved; restart the bot: it takes the copy when the database file "+
-		"is missing or empty", "file", to)
+	f.logger.WarnContext(ctx, "all that the bot knows was saved; restart the bot: it takes the copy when the database "+
+		"file is missing or empty", "file", to)
 }
 
 // copyTo makes the copy under another name first, so that one with the right name is complete.

@@ -24,8 +24,8 @@ func refuses(t *testing.T, s *store.Store, why string) {
 		"SetPause":    s.SetPause(t.Context(), incident.Pause{Pool: "late", Reason: "why", At: now}),
 	} {
 		var down *store.NotReadyError
-		if !errors.As(err, &down) || !strings.Contains(down.Reason, why) || !strings.Contains(down.Reason, "restart the bot") ||
-			strings.Contains(down.Reason, "medic.db") {
+		if !errors.As(err, &down) || !strings.Contains(down.Reason, why) ||
+			!strings.Contains(down.Reason, "restart the bot") || strings.Contains(down.Reason, "medic.db") {
 			t.Errorf("%s: %v, want that %s, with the next step and without the name", what, err, why)
 		}
 	}
@@ -80,11 +80,12 @@ func TestASQLiteFileThatIsGoneIsNoticedAndNothingIsLost(t *testing.T) {
 		// Somebody may have restored it on purpose: it is used, the copy is kept, and both are said.
 		logged := &lines{}
 		again := storetest.Open(t, "sqlite://"+path, func(o *store.Options) { o.Logger = logged.logger() })
-		if _, err := again.Incident(t.Context(), "inc-0"); err != nil || logged.count("Remove the copy, or stop the bot") != 1 {
+		_, err := again.Incident(t.Context(), "inc-0")
+		if err != nil || logged.count("Remove the copy, or stop the bot") != 1 {
 			t.Errorf("the older copy: %v; the log: %s", err, &logged.b)
 		}
 		saved := storetest.Open(t, "sqlite://"+path+".saved")
-		_, err := saved.Incident(t.Context(), "known")
+		_, err = saved.Incident(t.Context(), "known")
 		ok(t, err)
 	})
 }
@@ -105,7 +106,8 @@ func TestASQLiteFileThatComesBackIsUsedAgain(t *testing.T) {
 	}
 }
 
-// What is cut off is noticed by its size, or by the first read that fails, and is not mended by what is written over it.
+// What is cut off is noticed by its size, or by the first read that fails, and is not mended by what is written over
+// it.
 func TestASQLiteFileThatIsCutOffIsNoticed(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int64{0, 4096} {
@@ -134,7 +136,8 @@ func TestADamageThatIsFoundWhileReadingCounts(t *testing.T) {
 	}
 	for range 2 {
 		var down *store.NotReadyError
-		if err := s.Ready(t.Context()); !errors.As(err, &down) || !strings.Contains(down.Reason, "is damaged; restore a backup") {
+		err := s.Ready(t.Context())
+		if !errors.As(err, &down) || !strings.Contains(down.Reason, "is damaged; restore a backup") {
 			t.Errorf("Ready: %v", err)
 		}
 		if err := deliver(t.Context(), s); !errors.As(err, &down) {

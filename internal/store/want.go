@@ -115,8 +115,8 @@ func (s *Store) wantInSlack(ctx context.Context, tx *sql.Tx, w want, channel str
 	return nil
 }
 
-// sooner brings the next edit of a message forward for what somebody waits for, to EditGap after the last one. A message
-// that waits for another reason, such as a rate limit, goes on waiting.
+// sooner brings the next edit of a message forward for what somebody waits for, to EditGap after the last one. A
+// message that waits for another reason, such as a rate limit, goes on waiting.
 func (s *Store) sooner(ctx context.Context, tx *sql.Tx, w want) error {
 	if !w.soon {
 		return nil

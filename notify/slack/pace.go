@@ -19,8 +19,8 @@ type pace struct {
 	failures int
 }
 
-// ended notes the end of a connection that Slack had greeted, so that clicks could come, and says whether the next one is
-// opened without a wait. It is unless too many ended within a minute.
+// ended notes the end of a connection that Slack had greeted, so that clicks could come, and says whether the next one
+// is opened without a wait. It is unless too many ended within a minute.
 func (p *pace) ended(now time.Time, lived time.Duration, cfg SocketConfig) bool {
 	p.ends = append(slices.DeleteFunc(p.ends, func(t time.Time) bool { return now.Sub(t) > unsteadyFor }), now)
 	if lived >= cfg.Settled || len(p.ends) <= cfg.AtOnce {

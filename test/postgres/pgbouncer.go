@@ -54,7 +54,7 @@ pool_mode = %s
 default_pool_size = %d
 `, u.Hostname(), u.Port(), port.Number, mode, size)
 	file := filepath.Join(dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil { //nolint:gosec // another user reads it, without secrets
+	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil { //nolint:gosec // for another user
 		t.Fatal(err)
 	}
 	run := exec.Command(program, file) //nolint:gosec,noctx // its life is that of the test
