@@ -64,6 +64,7 @@ var inside = map[string][]string{
 	"internal/promembed":         {},
 	"internal/promql":            {"internal/redact"},
 	"internal/boundedfile":       {},
+	"internal/reread":            {"internal/boundedfile"},
 	"internal/rescue":            {},
 	"internal/sandbox/workloads": {"internal/sandbox/kubeapi"},
 	"internal/tracing":           {"internal/incident", "internal/redact"},
@@ -96,7 +97,7 @@ var inside = map[string][]string{
 	},
 	"internal/config": {
 		"internal/boundedfile", "internal/credential", "internal/incident", "internal/nearest", "internal/policy",
-		"internal/promql", "internal/redact", "internal/schedule", "internal/strictyaml",
+		"internal/promql", "internal/redact", "internal/reread", "internal/schedule", "internal/strictyaml",
 	},
 	"internal/schedule": {},
 	"internal/setup":    {"internal/incident", "internal/redact"},
