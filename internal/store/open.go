@@ -47,6 +47,9 @@ type Options struct {
 	CheckTimeout time.Duration
 	// Clock is the machine's clock. nil: time.Now. On PostgreSQL it is only compared with the server's.
 	Clock func() time.Time
+	// URL returns the URL as it is now, before each new connection to PostgreSQL, of which the credentials are taken; nil:
+	// it is always the one that Open is given.
+	URL func() string
 	// Beat is called whenever the committer comes round, whether its commits work or not. nil: nobody wants to know.
 	Beat   func()
 	Logger *slog.Logger
@@ -65,7 +68,8 @@ type Store struct {
 	// file watches SQLite's files, on which keep has a connection; nil on PostgreSQL.
 	file   *sqliteFile
 	keep   *sql.Conn
-	server *pgx.ConnConfig // of PostgreSQL
+	server *pgx.ConnConfig // of PostgreSQL, as at the start
+	access access
 	// pooled says that a pooler is in front of PostgreSQL; see pooler.go.
 	pooled  atomic.Bool
 	wake    *waker

@@ -11,8 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3/lock"
-
-	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // A pooler such as PgBouncer may give each transaction another connection to the server. What belongs to a connection
@@ -24,9 +22,12 @@ import (
 // another.
 var errPooler = driver.ErrBadConn
 
-// open makes a pool of connections to PostgreSQL. Each is prepared by limit, where no pooler is in between.
+// openServer makes a pool of connections to PostgreSQL. Each is prepared by limit, where no pooler is in between.
 func (s *Store) openServer(cfg *pgx.ConnConfig, limit func(context.Context, *pgx.Conn) error) *sql.DB {
-	return stdlib.OpenDB(*cfg, stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+	return stdlib.OpenDB(*cfg, stdlib.OptionBeforeConnect(func(ctx context.Context, c *pgx.ConnConfig) error {
+		if err := s.access.renew(ctx, c); err != nil {
+			return err
+		}
 		if s.pooled.Load() && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 			c.DefaultQueryExecMode = pgx.QueryExecModeExec
 		}
@@ -70,7 +71,7 @@ func (s *Store) checkPooler(ctx context.Context) error {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return s.limitTx(ctx, tx) })
 	if err != nil {
 		return fmt.Errorf("the pooler in front of PostgreSQL (such as PgBouncer) takes no transactions: set its pool_mode "+
-			"to transaction or session, not statement: %s", redact.Without(err.Error(), s.server.Password))
+			"to transaction or session, not statement: %s", s.access.hide(err))
 	}
 	s.opts.Logger.InfoContext(ctx, "a pooler is in front of PostgreSQL: no prepared statements and no LISTEN are used",
 		"reason", "replicas find each other's work at their next sweep")

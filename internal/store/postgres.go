@@ -10,8 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 const (
@@ -44,6 +42,10 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 		return err
 	}
 	s.postgres, s.server = true, cfg
+	s.access.url = func() string { return rawURL }
+	if s.opts.URL != nil {
+		s.access.url = s.opts.URL
+	}
 	s.write = s.openServer(cfg, s.limit)
 	s.write.SetMaxOpenConns(maxConns)
 	s.write.SetMaxIdleConns(idleConns)
@@ -51,7 +53,7 @@ func (s *Store) openPostgres(ctx context.Context, rawURL string) error {
 	s.read = s.write
 	if err := s.ping(ctx, s.write); err != nil {
 		return errors.Join(fmt.Errorf("PostgreSQL at %s does not answer: %s", cfg.Host,
-			redact.Without(err.Error(), cfg.Password)), s.write.Close())
+			s.access.hide(err)), s.write.Close())
 	}
 	if err := s.checkPooler(ctx); err != nil {
 		return errors.Join(err, s.write.Close())

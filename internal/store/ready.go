@@ -182,6 +182,17 @@ const (
 	queryCanceled       = "57014"
 )
 
+// serverReasons name the errors of PostgreSQL that somebody has to do something about.
+var serverReasons = map[string]string{
+	readOnlyTransaction: "the database is read-only",
+	diskFull:            "the disk of the database is full",
+	"28P01":             notLetIn,
+	"28000":             notLetIn,
+	"53300":             "the database has too many connections already",
+}
+
+const notLetIn = "the database does not accept the bot's user or password"
+
 // reasons name the primary result codes of SQLite (sqlite.org/rescode.html), the low byte of each code.
 var reasons = map[int]string{
 	5:             "another process has locked the database file",
@@ -205,10 +216,8 @@ func notReady(err error) *NotReadyError {
 	var lite *sqlite.Error
 	var network net.Error
 	switch {
-	case errors.As(err, &pg) && pg.Code == readOnlyTransaction:
-		e.Reason = "the database is read-only"
-	case errors.As(err, &pg) && pg.Code == diskFull:
-		e.Reason = "the disk of the database is full"
+	case errors.As(err, &pg) && serverReasons[pg.Code] != "":
+		e.Reason = serverReasons[pg.Code]
 	case errors.As(err, &pg) && pg.Code == queryCanceled, errors.Is(err, ErrTimeout),
 		errors.Is(err, context.DeadlineExceeded):
 		e.Reason, e.hangs = silent, true

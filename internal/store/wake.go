@@ -8,8 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/sethvargo/go-retry"
-
-	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // wakeChannel is the name under which replicas tell each other that something may be due.
@@ -57,8 +55,7 @@ func (s *Store) listen(ctx context.Context) {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
-			s.opts.Logger.WarnContext(ctx, "cannot listen to other replicas", "err",
-				redact.Without(err.Error(), s.server.Password))
+			s.opts.Logger.WarnContext(ctx, "cannot listen to other replicas", "err", s.access.hide(err))
 		}
 	}
 }
@@ -94,7 +91,11 @@ func (s *Store) listenOnce(ctx context.Context) error {
 func (s *Store) listening(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout(), ErrTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, s.server)
+	cfg := s.server.Copy()
+	if err := s.access.renew(ctx, cfg); err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

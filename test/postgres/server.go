@@ -55,6 +55,9 @@ func (s *server) start(ctx context.Context, bin string) (err error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
+	if err := demandPasswords(filepath.Join(data, "pg_hba.conf")); err != nil {
+		return err
+	}
 	if s.port, err = ports.Hold(); err != nil {
 		return err
 	}
@@ -70,6 +73,20 @@ func (s *server) start(ctx context.Context, bin string) (err error) {
 	return s.process.Await(ctx, "readiness of PostgreSQL", func(context.Context) error {
 		return ready(filepath.Join(data, "postmaster.pid"))
 	})
+}
+
+// WithPassword is the role whose members need their password to connect. Whoever needs one makes it: all others are let
+// in without.
+const WithPassword = "medic_with_password"
+
+// demandPasswords asks the members of a role for their password, and nobody else.
+func demandPasswords(hba string) error {
+	rest, err := os.ReadFile(hba) //nolint:gosec // our own server's file
+	if err != nil {
+		return err
+	}
+	line := "host all +" + WithPassword + " 127.0.0.1/32 scram-sha-256\n"
+	return os.WriteFile(hba, append([]byte(line), rest...), 0o600) //nolint:gosec // likewise
 }
 
 // stop ends the server at once, as nothing in it is needed again, and removes its folder.
