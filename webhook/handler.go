@@ -39,9 +39,12 @@ type Inbox interface {
 	AddDelivery(ctx context.Context, d incident.Delivery) (int64, error)
 }
 
+// Demand says what a request has to present now: a secret may be replaced at any time.
+type Demand interface{ Current() credential.Credential }
+
 // Handler answers Alertmanager. Use New.
 type Handler struct {
-	auth   credential.Credential
+	auth   Demand
 	inbox  Inbox
 	logger *slog.Logger
 	now    func() time.Time
@@ -57,12 +60,12 @@ type Handler struct {
 
 // New refuses a missing dependency by name. Counters are registered with reg.
 func New(
-	auth credential.Credential, inbox Inbox, logger *slog.Logger, now func() time.Time, reg prometheus.Registerer,
+	auth Demand, inbox Inbox, logger *slog.Logger, now func() time.Time, reg prometheus.Registerer,
 ) (*Handler, error) {
-	if inbox == nil || logger == nil || now == nil || reg == nil {
-		return nil, errors.New("webhook: inbox, logger, now and reg are needed")
+	if auth == nil || inbox == nil || logger == nil || now == nil || reg == nil {
+		return nil, errors.New("webhook: auth, inbox, logger, now and reg are needed")
 	}
-	if err := auth.Validate(); err != nil {
+	if err := auth.Current().Validate(); err != nil {
 		return nil, fmt.Errorf("alertmanager.auth: %w", err)
 	}
 	count := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -90,12 +93,13 @@ func New(
 // Handle answers one request. The error is an *echo.HTTPError with one short line, because Alertmanager logs it.
 func (h *Handler) Handle(c echo.Context) error {
 	ctx, r := c.Request().Context(), c.Request()
-	if !allows(h.auth, r) {
+	demanded := h.auth.Current()
+	if !allows(demanded, r) {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="vllm-medic"`)
 		return h.refuse(ctx, http.StatusUnauthorized, "unauthorized",
 			"the credentials are missing or wrong; see http_config of the receiver")
 	}
-	if !h.auth.None() {
+	if !demanded.None() {
 		connlimit.Proved(ctx)
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {

@@ -140,7 +140,7 @@ func summarize(w io.Writer, path string, l loaded, offline, live bool) error {
 	say(w, "%s: configuration OK\n\n", path)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	say(tw, "  mode\t%s\n", modeText(l.Mode))
-	say(tw, "  incidents\t%s\n", storeText(l.StoreURL, offline))
+	say(tw, "  incidents\t%s\n", storeText(l.StoreURL.Reveal(), offline))
 	say(tw, "  prometheus\t%s\n", l.Prometheus.URL)
 	say(tw, "  webhook\t%s on %s\n", webhookText(l.Config), l.Listen.API)
 	say(tw, "  kubernetes\t%s\n", kubernetesText(l.Kubernetes))
@@ -229,15 +229,16 @@ func storeText(raw string, offline bool) string {
 
 func webhookText(cfg config.Config) string {
 	var out []string
+	webhook := cfg.Webhook.Current()
 	switch {
-	case cfg.Webhook.BearerToken != "":
+	case webhook.BearerToken != "":
 		out = append(out, "a bearer token")
-	case cfg.Webhook.User != "":
+	case webhook.User != "":
 		out = append(out, "username and password")
 	}
 	switch {
-	case len(cfg.Webhook.ClientNames) > 0:
-		out = append(out, "a client certificate of "+strings.Join(cfg.Webhook.ClientNames, " or "))
+	case len(webhook.ClientNames) > 0:
+		out = append(out, "a client certificate of "+strings.Join(webhook.ClientNames, " or "))
 	case cfg.Listen.TLS["api"].ClientCAFile != "":
 		out = append(out, "any client certificate of "+cfg.Listen.TLS["api"].ClientCAFile)
 	}

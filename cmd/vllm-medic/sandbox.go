@@ -3,6 +3,8 @@ package main
 import (
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +37,10 @@ func sandboxCommand(t terminal) *cobra.Command {
 			log = logger(f, "")
 		}
 		app.LogClientGo(log)
-		return sandbox.Run(cmd.Context(), sandbox.Options{
+		// Whoever closes the terminal has seen enough: the sandbox ends as with Ctrl-C.
+		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP)
+		defer stop()
+		return sandbox.Run(ctx, sandbox.Options{
 			Listen: *listen, Script: *script, Free: *free, In: t.in, Out: t.out,
 			Styled: newPainter(t).on, Log: log,
 		})

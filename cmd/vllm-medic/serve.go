@@ -3,6 +3,9 @@ package main
 import (
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +22,17 @@ func serve(t terminal) *cobra.Command {
 	format := choiceFlag(cmd, "log-format", "", "the `FORMAT` of the log: text or json", "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, log := cmd.Context(), logger(t.err, format.value)
+		// From here on SIGHUP reads files again, as it does for other servers, also before the bot listens to it.
+		reload := make(chan os.Signal, 1)
+		signal.Notify(reload, syscall.SIGHUP)
+		defer signal.Stop(reload)
 		app.LogClientGo(log)
 		l, err := load(*path, config.Options{DryRun: *dry, AllowUnauthenticated: *open}, t)
 		if err != nil {
 			return err
 		}
 		a, err := app.New(ctx, app.Options{
-			Config: l.Config, Catalog: l.catalog, Logger: log, Version: versionText(),
+			Config: l.Config, Catalog: l.catalog, Logger: log, Version: versionText(), Reload: reload,
 		})
 		if err != nil {
 			return err

@@ -70,8 +70,8 @@ const authenticated = "system:authenticated"
 type Settings struct {
 	// Audience is what a token made for the bot carries; required with Kubernetes.
 	Audience string
-	// ViewerToken may read and nothing else; empty: there is none.
-	ViewerToken string
+	// ViewerToken is the token that may read and nothing else, as it is now; nil or empty: there is none.
+	ViewerToken func() string
 	// ClusterTokens accepts tokens that are for the API server itself, of people only.
 	ClusterTokens bool
 	// ClientCertificates accepts certificates of the cluster's users. ClientCAFile has the authority that signs them, PEM;
@@ -88,13 +88,12 @@ type Gate struct {
 	checks    *checks
 	published published
 	settings  Settings
-	viewer    [sha256.Size]byte
 }
 
 // New returns a gate. A nil rc means that no Kubernetes is configured: then only the viewer token, if any, opens it,
 // and only to read.
 func New(rc *rest.Config, s Settings) (*Gate, error) {
-	g := &Gate{settings: s, viewer: sha256.Sum256([]byte(s.ViewerToken))}
+	g := &Gate{settings: s}
 	if rc == nil {
 		return g, nil
 	}
@@ -170,8 +169,12 @@ func (g *Gate) Check(ctx context.Context, s Shown, right Right) (incident.Actor,
 }
 
 func (g *Gate) isViewer(token string) bool {
-	sum := sha256.Sum256([]byte(token))
-	return g.settings.ViewerToken != "" && subtle.ConstantTimeCompare(sum[:], g.viewer[:]) == 1
+	if g.settings.ViewerToken == nil {
+		return false
+	}
+	viewer := g.settings.ViewerToken()
+	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(viewer))
+	return viewer != "" && subtle.ConstantTimeCompare(sum[:], want[:]) == 1
 }
 
 func (g *Gate) viewerMay(right Right) (incident.Actor, error) {

@@ -70,7 +70,7 @@ func allow(verb, resource string) rbacv1.PolicyRule {
 
 func gate(t *testing.T, rc *rest.Config, viewer string) *access.Gate {
 	t.Helper()
-	g, err := access.New(rc, access.Settings{Audience: audience, ViewerToken: viewer})
+	g, err := access.New(rc, access.Settings{Audience: audience, ViewerToken: func() string { return viewer }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func TestGarbageKeepsNobodyFromDeciding(t *testing.T) {
 		users := other(t)
 		mine := access.Shown{Chain: shownBy(t, users), From: "192.0.2.1"}
 		api := &hanging{publishing: &publishing{authority: file(t, users)}}
-		g := pacedGate(t, api, access.Settings{ViewerToken: "viewer", ClusterTokens: true, ClientCertificates: true})
+		g := pacedGate(t, api, access.Settings{ViewerToken: func() string { return "viewer" }, ClusterTokens: true, ClientCertificates: true})
 		const all, ofOne, places = 400, 16, 64
 		answers := make(chan error, all)
 		for range all {

@@ -24,6 +24,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	prom "github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/tracing"
@@ -51,8 +52,10 @@ type Options struct {
 	Kubeconfig string
 	// Settings is what errors of Prometheus call its settings; the zero value names those of a configuration file.
 	Settings prom.Settings
-	// ReloadEvery is how often the playbook folders are read; zero means every ten seconds.
+	// ReloadEvery is how often playbooks, certificates and secrets are read again; zero means every ten seconds.
 	ReloadEvery time.Duration
+	// Reload asks for it at once; nil: nobody does.
+	Reload <-chan os.Signal
 	// Listen binds the address of a listener; nil binds TCP. Rehearsals in simulated time have no sockets: waiting for one
 	// would hold up the time.
 	Listen func(ctx context.Context, address string) (net.Listener, error)
@@ -106,6 +109,9 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	}
 	a.opts.Transport = a.outgoing.around(opts.Transport)
 	a.connections = newConnections(a.sparingOf("listener"))
+	if a.opts.Config.Files == nil {
+		a.opts.Config.Files = &reread.Set{}
+	}
 	if err := a.build(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -115,16 +121,16 @@ func New(ctx context.Context, opts Options) (*App, error) {
 func (a *App) build(ctx context.Context) error {
 	cfg, log := a.opts.Config, a.opts.Logger
 	a.panics = rescue.NewLog(log, remediation.PartInbox, remediation.PartIncidents, notify.Part, slack.Part, store.Part,
-		partPlaybooks, partPrune, partMetrics)
+		partPlaybooks, partFiles, partPrune, partMetrics)
 	owner, err := ownerName()
 	if err != nil {
 		return err
 	}
 	a.liveness = newLiveness(max(cmp.Or(cfg.Timing.Lease, incident.DefaultLease), time.Minute), time.Now)
-	opened, err := store.Open(ctx, cfg.StoreURL, store.Options{
+	opened, err := store.Open(ctx, cfg.StoreURL.Reveal(), store.Options{
 		ChannelFor: a.channelFor, Sinks: a.sinkNames(), Storm: a.storm(), Logger: log.With("part", "store"),
 		Beat: func() { a.liveness.beat(loopCommits) }, Panics: a.panics,
-		FreeCuts: a.opts.FreeCuts,
+		FreeCuts: a.opts.FreeCuts, URL: currentURL(cfg),
 	})
 	if err != nil {
 		return err
@@ -151,7 +157,7 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.collector = parts.collector
 	a.overview = newOverview(parts, cfg, a.store.Now)
-	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"), time.Now)
+	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"))
 	a.playbooks.panics = a.panics
 	a.overview.playbooks = a.playbooks.inForce
 	recordings := &drill.Recordings{}
@@ -183,7 +189,7 @@ func (a *App) build(ctx context.Context) error {
 
 func newGate(rc *rest.Config, cfg config.Access) (*access.Gate, error) {
 	return access.New(rc, access.Settings{
-		Audience: cfg.Audience, ViewerToken: cfg.ViewerToken.Reveal(), ClusterTokens: cfg.ClusterTokens,
+		Audience: cfg.Audience, ViewerToken: cfg.ViewerToken.Reveal, ClusterTokens: cfg.ClusterTokens,
 		ClientCertificates: cfg.ClientCertificates, ClientCAFile: cfg.ClientCAFile,
 	})
 }
@@ -235,8 +241,8 @@ func (a *App) Start(ctx context.Context) {
 	background("prune", func(ctx context.Context) error {
 		return prune(ctx, rescued{a.store, a.panics}, a.opts.Logger.With("part", "store"), a.store.Now)
 	})
-	background("playbooks", func(ctx context.Context) error {
-		return a.playbooks.run(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery))
+	background(partFiles, func(ctx context.Context) error {
+		return a.reread(ctx, cmp.Or(a.opts.ReloadEvery, reloadEvery))
 	})
 	background("overview", a.overview.run)
 	if drills := a.opts.Config.Drills; len(drills) > 0 {

@@ -18,9 +18,11 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/openapi"
 )
 
@@ -173,7 +175,16 @@ func TestAnIncidentWithoutMetricsSaysSo(t *testing.T) {
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
 	s := fakeslack.Start(t, fakeslack.Options{SocketMode: true})
-	a := run(t, inSlack(options(t), s, true))
+	o := inSlack(options(t), s, true)
+	ca, err := identity.NewAuthority(t.TempDir(), "ca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Config.Files = &reread.Set{}
+	if _, err := reread.AuthorityFile(o.Config.Files, "tracing.ca_file", ca.File); err != nil {
+		t.Fatal(err)
+	}
+	a := run(t, o)
 	if code, body := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}

@@ -16,6 +16,7 @@ import (
 // The parts of the app in whose work a panic is counted.
 const (
 	partPlaybooks = "playbooks"
+	partFiles     = "files"
 	partPrune     = "prune"
 	partMetrics   = "metrics"
 )

@@ -81,7 +81,7 @@ func TestPlaybooksThatPanicAreRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("playbook: a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newPlaybookSet(config.Playbooks{Dirs: []string{dir}}, nil, slog.New(slog.DiscardHandler), time.Now)
+	s := newPlaybookSet(config.Playbooks{Dirs: []string{dir}}, nil, slog.New(slog.DiscardHandler))
 	s.load = func([]playbooks.File, playbooks.Options) (*playbooks.Catalog, error) { panic(errors.New("nil map")) }
 	s.reload(t.Context())
 	if got := s.notice(); !strings.Contains(got, "panic: nil map") {

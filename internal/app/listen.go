@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -20,8 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
-	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/web"
@@ -89,14 +86,14 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 	limited := a.connections.limit(name, l)
 	l = limited
 	if files, ok := a.opts.Config.Listen.TLS[name]; ok {
-		tc, err := tlsConfig(files)
+		tc, guarded, err := listenerTLS(a.opts.Config.Files, "listen.tls."+name, files, routes)
 		if err != nil {
 			return errors.Join(fmt.Errorf("listen.tls.%s: %w", name, err), l.Close())
 		}
 		if name == "api" && a.opts.Config.Access.ClientCertificates {
 			tc.ClientAuth = tls.RequestClientCert // each request checks it, with the authority of that time
 		}
-		l = tls.NewListener(l, tc)
+		l, routes = tls.NewListener(l, tc), guarded
 	}
 	srv := &http.Server{
 		Handler: headIsGet{routes}, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
@@ -106,27 +103,6 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 	limited.Attach(srv)
 	a.servers = append(a.servers, &server{name: name, listener: l, http: srv})
 	return nil
-}
-
-func tlsConfig(files config.TLS) (*tls.Config, error) {
-	cert, err := tls.LoadX509KeyPair(files.CertFile, files.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	tc := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if files.ClientCAFile == "" {
-		return tc, nil
-	}
-	pem, err := boundedfile.ReadRegular(files.ClientCAFile, boundedfile.MaxSecret)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate", files.ClientCAFile)
-	}
-	tc.ClientCAs, tc.ClientAuth = pool, tls.RequireAndVerifyClientCert
-	return tc, nil
 }
 
 // newEcho is an echo with the middleware and the error answers that every listener has.
@@ -232,7 +208,7 @@ func (a *App) opsRoutes() (http.Handler, error) {
 			counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics,
 			pools: a.poolNames, diagnoses: a.playbooks.diagnoses,
 		},
-		a.playbooks, notifications(a.dispatchers), a.outgoing, a.ignored,
+		a.playbooks, files{a.opts.Config.Files}, notifications(a.dispatchers), a.outgoing, a.ignored,
 		spans{a.tracer}, a.connections, a.door.answers,
 	}
 	if a.slack != nil {

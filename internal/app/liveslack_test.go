@@ -84,7 +84,7 @@ func TestLiveLooksUpEverythingThatIsNamedInSlack(t *testing.T) {
 		{
 			name: "a bot token that Slack refuses",
 			prepare: func(s *fakeslack.Server, o *app.Options) {
-				o.Config.Slack.Token = "xoxb-other"
+				o.Config.Slack.Token = config.Fixed("xoxb-other")
 				s.ExpectError("auth.test", "invalid_auth", 1)
 			},
 			want: map[string]string{

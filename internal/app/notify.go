@@ -57,10 +57,11 @@ func (a *App) newSink(s config.Sink) (notify.Notifier, error) {
 	switch s.Kind {
 	case config.SinkCloudEvents:
 		return cloudevents.New(cloudevents.Config{
-			URL: s.URL.Reveal(), Key: []byte(s.Key.Reveal()), BaseURL: base, Transport: transport, Now: a.store.Now,
+			URL: s.URL.Reveal, Key: func() []byte { return []byte(s.Key.Reveal()) }, BaseURL: base, Transport: transport,
+			Now: a.store.Now,
 		})
 	case config.SinkTeams:
-		return teams.New(teams.Config{URL: s.URL.Reveal(), BaseURL: base, Transport: transport})
+		return teams.New(teams.Config{URL: s.URL.Reveal, BaseURL: base, Transport: transport})
 	}
 	return nil, fmt.Errorf("the kind %q is not known", s.Kind)
 }

@@ -40,8 +40,8 @@ func TestWhatAReceiverRefusesForGoodIsLoggedAndCounted(t *testing.T) {
 		Transport: func(string, http.RoundTripper) http.RoundTripper { return srv.Client().Transport },
 	}}
 	siem, err := a.newSink(config.Sink{
-		Name: "siem", Kind: config.SinkCloudEvents, URL: config.Secret(srv.URL + "/" + path),
-		Key: "0123456789abcdef0123456789abcdef",
+		Name: "siem", Kind: config.SinkCloudEvents, URL: config.Fixed(srv.URL + "/" + path),
+		Key: config.Fixed("0123456789abcdef0123456789abcdef"),
 	})
 	if err := cmp.Or(err, a.deliverTo("siem", "me", s, siem)); err != nil {
 		t.Fatal(err)

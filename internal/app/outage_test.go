@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
@@ -21,7 +22,7 @@ func TestADatabaseThatHangsIsSeenFromOutside(t *testing.T) {
 	}
 	proxy, through := storetest.Through(t, engines[1].URL(t))
 	opts := options(t)
-	opts.Config.StoreURL = through
+	opts.Config.StoreURL = config.Fixed(through)
 	a := run(t, opts)
 	api, ops := "http://"+a.Addr("api"), "http://"+a.Addr("ops")
 	deliver := func() int {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -47,7 +46,7 @@ func TestChangedPlaybooksComeIntoForceAndBadOnesDoNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s := newPlaybookSet(config.Playbooks{Dirs: []string{dir}}, start, slog.New(slog.NewTextHandler(&log, nil)), time.Now)
+	s := newPlaybookSet(config.Playbooks{Dirs: []string{dir}}, start, slog.New(slog.NewTextHandler(&log, nil)))
 	holds := func(limit, notice string, good float64) {
 		t.Helper()
 		s.reload(t.Context())

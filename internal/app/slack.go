@@ -38,7 +38,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 	view := slack.ViewOptions{BaseURL: cfg.Links.BaseURL, PrometheusURL: cfg.Links.PrometheusURL}
 	view.DocsURL, view.RunbooksURL = cfg.Links.Runbooks()
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
-		SigningSecret: cfg.Slack.SigningSecret.Reveal(), AppID: cfg.Slack.AppID, Team: cfg.Slack.Team,
+		SigningSecret: cfg.Slack.SigningSecret.Reveal, AppID: cfg.Slack.AppID, Team: cfg.Slack.Team,
 		Enterprise: cfg.Slack.Enterprise, Owner: owner,
 	}, slack.InteractionsDeps{
 		Client: client, Decider: a.engine, Lookup: a.store, Clicks: a.store, Digests: a.store, Approvers: a.approvers,
@@ -64,7 +64,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 
 func slackConfig(opts Options) slack.Config {
 	s := opts.Config.Slack
-	c := slack.Config{Token: s.Token.Reveal(), AppToken: s.AppToken.Reveal(), APIURL: s.APIURL}
+	c := slack.Config{Token: s.Token.Reveal, AppToken: s.AppToken.Reveal, APIURL: s.APIURL}
 	if opts.Transport != nil {
 		c.Transport = opts.Transport("slack", http.DefaultTransport)
 	}

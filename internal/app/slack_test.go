@@ -16,8 +16,8 @@ import (
 func inSlack(o app.Options, s *fakeslack.Server, socket bool) app.Options {
 	o.Config.Slack = &config.Slack{
 		Socket: socket, Channel: "C0INCIDENTS", Team: fakeslack.TeamID, AppID: fakeslack.AppID, APIURL: s.APIURL(),
-		Token: config.Secret(s.Token()), AppToken: config.Secret(s.AppToken()),
-		SigningSecret: config.Secret(s.SigningSecret()),
+		Token: config.Fixed(s.Token()), AppToken: config.Fixed(s.AppToken()),
+		SigningSecret: config.Fixed(s.SigningSecret()),
 	}
 	return o
 }

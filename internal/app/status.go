@@ -90,7 +90,7 @@ func (a *App) kubernetesStatus(found []Finding, at time.Time) web.Connection {
 func (a *App) storeStatus(ctx context.Context) []web.Connection {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	kind, _, _ := strings.Cut(a.opts.Config.StoreURL, ":")
+	kind, _, _ := strings.Cut(a.opts.Config.StoreURL.Reveal(), ":")
 	st := web.Connection{Name: "Store", State: web.ConnectionOK, Text: kind + ", takes commits"}
 	alerts := web.Connection{
 		Name: "Alertmanager", State: web.ConnectionUnknown, Text: "has sent nothing that the store still keeps",

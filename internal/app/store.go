@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/web"
@@ -38,3 +39,14 @@ type Store interface {
 }
 
 var _ Store = (*store.Store)(nil)
+
+// currentURL is the store's URL as its file has it now, for each new connection; nil when no file has it.
+func currentURL(cfg config.Config) func() string {
+	if cfg.StoreFile == nil {
+		return nil
+	}
+	return func() string {
+		_, _ = cfg.StoreFile.Reload() // the Set that it is in logs what came of it
+		return cfg.StoreFile.Value()
+	}
+}

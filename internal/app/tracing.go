@@ -3,11 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
+	"fmt"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
+	promconfig "github.com/prometheus/common/config"
 
+	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/tracing"
 )
@@ -18,12 +20,11 @@ func (a *App) buildTracing(ctx context.Context) error {
 	if cfg == nil {
 		return nil
 	}
-	to := tracing.Config{
-		Endpoint: cfg.Endpoint, Authorization: cfg.Authorization.Reveal(), Version: cmp.Or(a.opts.Version, "unknown"),
+	client, err := collectorClient(*cfg)
+	if err != nil {
+		return fmt.Errorf("tracing: %w", err)
 	}
-	if cfg.CAs != nil {
-		to.TLS = &tls.Config{RootCAs: cfg.CAs, MinVersion: tls.VersionTLS12}
-	}
+	to := tracing.Config{Endpoint: cfg.Endpoint, Client: client, Version: cmp.Or(a.opts.Version, "unknown")}
 	tracer, err := tracing.New(ctx, to, a.store.Now, a.opts.Logger.With("part", "tracing"))
 	if err != nil {
 		return err
@@ -34,6 +35,23 @@ func (a *App) buildTracing(ctx context.Context) error {
 		return tracer.Transport(service, inner(service, rt))
 	}
 	return nil
+}
+
+// collectorClient asks the collector, with the credentials and the authorities of now.
+func collectorClient(cfg config.Tracing) (*http.Client, error) {
+	hc := promconfig.DefaultHTTPClientConfig
+	hc.ProxyConfig, hc.FollowRedirects = promconfig.ProxyConfig{ProxyFromEnvironment: true}, false
+	const credentials, authorities = "credentials", "authorities"
+	var refs config.Refs
+	if cfg.Scheme != "" {
+		hc.Authorization = &promconfig.Authorization{Type: cfg.Scheme, CredentialsRef: credentials}
+		refs = refs.With(credentials, cfg.Credentials.Reveal)
+	}
+	if cfg.CAs != nil {
+		hc.TLSConfig.CARef = authorities
+		refs = refs.With(authorities, func() string { return string(cfg.CAs.Value().PEM) })
+	}
+	return promconfig.NewClientFromConfig(hc, "vllm_medic_tracing", promconfig.WithSecretManager(refs))
 }
 
 // tracedStore is the store; what is committed ends spans.

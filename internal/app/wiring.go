@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 
+	promconfig "github.com/prometheus/common/config"
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/actions"
@@ -15,6 +17,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 )
 
 // The parts fit the interfaces of those who use them.
@@ -50,8 +53,12 @@ func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, erro
 	for k, v := range cfg.Prometheus.ExtraParams {
 		params.Set(k, v)
 	}
+	hc, refs, err := prometheusFiles(cfg)
+	if err != nil {
+		return out, fmt.Errorf("prometheus.http_config.tls_config: %w", err)
+	}
 	pc := prometheus.Config{
-		URL: cfg.Prometheus.URL, HTTPConfig: cfg.Prometheus.HTTP, Headers: cfg.Prometheus.Headers, ExtraParams: params,
+		URL: cfg.Prometheus.URL, HTTPConfig: hc, Secrets: refs, Headers: cfg.Prometheus.Headers, ExtraParams: params,
 		QueryTimeout: cfg.Prometheus.Timeout, Concurrency: cfg.Prometheus.Concurrency, Settings: opts.Settings,
 		Clock: opts.clock,
 	}
@@ -64,6 +71,32 @@ func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, erro
 		},
 		kube, opts.Logger.With("part", "evidence"))
 	return out, err
+}
+
+// prometheusFiles puts the certificates of the client's configuration where its secrets are, so that all of them are
+// read again.
+func prometheusFiles(cfg config.Config) (promconfig.HTTPClientConfig, config.Refs, error) {
+	const path = "prometheus.http_config.tls_config"
+	hc, refs := cfg.Prometheus.HTTP, cfg.Prometheus.Refs
+	t := &hc.TLSConfig
+	if t.CAFile != "" {
+		cas, err := reread.AuthorityFile(cfg.Files, path+".ca_file", t.CAFile)
+		if err != nil {
+			return hc, refs, err
+		}
+		t.CAFile, t.CARef = "", path+".ca"
+		refs = refs.With(t.CARef, func() string { return string(cas.Value().PEM) })
+	}
+	if t.CertFile != "" && t.KeyFile != "" {
+		pair, err := reread.KeyPairFiles(cfg.Files, path+".cert_file", t.CertFile, t.KeyFile)
+		if err != nil {
+			return hc, refs, err
+		}
+		t.CertFile, t.KeyFile, t.CertRef, t.KeyRef = "", "", path+".cert", path+".key"
+		refs = refs.With(t.CertRef, func() string { return string(pair.Value().Certificate) }).
+			With(t.KeyRef, func() string { return string(pair.Value().Key) })
+	}
+	return hc, refs, nil
 }
 
 // collector fits the evidence package to what the engine asks for.

@@ -42,7 +42,7 @@ func (l *loader) access(f file) Access {
 	}
 	return Access{
 		Audience:           cmp.Or(a.Audience, "vllm-medic"),
-		ViewerToken:        Secret(l.secret("access.viewer_token", a.ViewerTokenEnv, a.ViewerTokenFile, false)),
+		ViewerToken:        l.secret("access.viewer_token", a.ViewerTokenEnv, a.ViewerTokenFile, false, nil),
 		ClusterTokens:      a.ClusterTokens,
 		ClientCertificates: a.ClientCertificates, ClientCAFile: l.file(a.ClientCAFile),
 		SlackUsers: l.slackUsers(f),

@@ -6,20 +6,21 @@ import (
 
 	promconfig "github.com/prometheus/common/config"
 
-	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
-	"github.com/vllm-medic/vllm-medic/internal/redact"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 )
 
 // Config is a configuration that holds together. Only Load makes one.
 type Config struct {
 	// File is the path that it was loaded from, as it was given.
-	File       string
-	Listen     Listen
-	StoreURL   string
+	File   string
+	Listen Listen
+	// StoreURL may hold a password. StoreFile has it as it is now; nil unless store.url_file names a file.
+	StoreURL   Secret
+	StoreFile  *reread.Source[string]
 	Prometheus Prometheus
-	Webhook    credential.Credential
+	Webhook    Webhook
 	// Kubernetes is nil when nothing may be changed.
 	Kubernetes *Kubernetes
 	// Slack is nil when messages go to the log.
@@ -37,6 +38,8 @@ type Config struct {
 	Drills []Drill
 	// Tracing is nil when no traces are made.
 	Tracing *Tracing
+	// Files are all that were read and may change while the bot runs.
+	Files *reread.Set
 }
 
 // Listen holds the addresses of the listeners. TLS is by listener: "api", "ops", "slack".
@@ -52,8 +55,10 @@ type TLS struct{ CertFile, KeyFile, ClientCAFile string }
 
 // Prometheus says where and how to ask.
 type Prometheus struct {
-	URL               string
-	HTTP              promconfig.HTTPClientConfig
+	URL  string
+	HTTP promconfig.HTTPClientConfig
+	// Refs are the secrets that HTTP names by references.
+	Refs              Refs
 	Headers           map[string]string
 	ExtraParams       map[string]string
 	Timeout, Deadline time.Duration
@@ -126,18 +131,3 @@ type Playbooks struct {
 	Window    time.Duration
 	MaxWarmUp time.Duration
 }
-
-// Secret is a value that never shows in text, logs or JSON. Use Reveal where it is sent.
-type Secret string
-
-// String hides the value.
-func (Secret) String() string { return redact.Hidden }
-
-// GoString hides the value.
-func (Secret) GoString() string { return redact.Hidden }
-
-// MarshalText hides the value.
-func (Secret) MarshalText() ([]byte, error) { return []byte(redact.Hidden), nil }
-
-// Reveal is the value itself.
-func (s Secret) Reveal() string { return string(s) }

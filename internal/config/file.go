@@ -73,6 +73,9 @@ type storeFile struct {
 	URL string `yaml:"url,omitempty" jsonschema:"default=sqlite:///var/lib/vllm-medic/medic.db"`
 	// The environment variable that holds the URL, for a URL with a password. Not together with url.
 	URLEnv string `yaml:"url_env,omitempty"`
+	// The file that holds the URL, for a URL with a password. It is read again for each new connection, so that a
+	// rotated password counts without a restart; another database needs one. Not together with url or url_env.
+	URLFile string `yaml:"url_file,omitempty"`
 }
 
 type prometheusFile struct {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	promconfig "github.com/prometheus/common/config"
@@ -14,6 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/policy"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
@@ -76,7 +76,7 @@ func Parse(name string, data []byte, opts Options) (Config, error) {
 // open parses the file; false says that there is nothing in it to decode.
 func open(name string, data []byte, opts Options) (*loader, bool) {
 	root, err := strictyaml.Parse(name, data, maxFileSize)
-	l := &loader{problems: problems{root: root}, opts: opts, dir: filepath.Dir(name)}
+	l := &loader{problems: problems{root: root}, opts: opts, dir: filepath.Dir(name), files: &reread.Set{}}
 	l.add(err)
 	if _, values := root.Lookup("config"); err == nil && values {
 		l.at("config", "this file has values for the Helm chart, which adds what is missing. Check what the chart makes of "+
@@ -102,19 +102,23 @@ func StoreURL(path string, opts Options) (string, error) {
 	if section, ok := l.root.Lookup("store"); ok {
 		l.add(section.Decode(&f))
 	}
-	raw := l.store(f)
-	return raw, l.err()
+	raw, _ := l.store(f)
+	return raw.Reveal(), l.err()
 }
 
 type loader struct {
 	problems
-	opts Options
-	dir  string
+	opts  Options
+	dir   string
+	files *reread.Set
 }
 
 func (l *loader) config(f file) Config {
+	url, file := l.store(f.Store)
 	cfg := Config{
-		StoreURL:   l.store(f.Store),
+		StoreURL:   url,
+		StoreFile:  file,
+		Files:      l.files,
 		Prometheus: l.prometheus(f.Prometheus),
 		Webhook:    l.webhook(f),
 		Mode:       l.mode("mode", f.Mode, incident.ModeDryRun),
@@ -162,30 +166,6 @@ func (l *loader) needsCluster(cfg Config, path, raw string) {
 	}
 }
 
-func (l *loader) store(f storeFile) string {
-	if f.URL != "" && f.URLEnv != "" {
-		l.at("store", "give url or url_env, not both")
-	}
-	raw := f.URL
-	if f.URLEnv != "" {
-		raw = l.secret("store.url", f.URLEnv, "", true)
-	}
-	raw = cmp.Or(raw, "sqlite:///var/lib/vllm-medic/medic.db")
-	scheme, rest, ok := strings.Cut(raw, "://")
-	switch {
-	case f.URLEnv != "" && (l.opts.Offline || l.opts.PrometheusOnly):
-	case !ok || rest == "" || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
-		l.at("store.url", "must begin with sqlite:// or postgres://")
-	case f.URL == "":
-	case hasPassword(raw):
-		l.at("store.url", "must not hold a password; put the URL in an environment variable and name it in url_env")
-	case scheme != "sqlite" && unreadable(raw):
-		// Whatever it holds, a password included, could not be told. The parser's own words repeat it.
-		l.at("store.url", "is not a valid URL: percent-encode special characters (%% is %%25)")
-	}
-	return raw
-}
-
 func (l *loader) prometheus(f prometheusFile) Prometheus {
 	p := Prometheus{
 		URL: f.URL, Headers: f.Headers, ExtraParams: f.ExtraParams, Timeout: time.Duration(f.Timeout),
@@ -200,18 +180,14 @@ func (l *loader) prometheus(f prometheusFile) Prometheus {
 	}
 	const path = "prometheus.http_config"
 	if b := f.HTTPConfig.BasicAuth; b != nil {
-		p.HTTP.BasicAuth = &promconfig.BasicAuth{
-			Username: b.Username,
-			Password: promconfig.Secret(l.secret(path+".basic_auth.password", b.PasswordEnv, b.PasswordFile, true)),
-		}
+		const at = path + ".basic_auth.password"
+		p.HTTP.BasicAuth = &promconfig.BasicAuth{Username: b.Username, PasswordRef: at}
+		p.Refs = p.Refs.With(at, l.secret(at, b.PasswordEnv, b.PasswordFile, true, nil).Reveal)
 	}
 	if a := f.HTTPConfig.Authorization; a != nil {
-		p.HTTP.Authorization = &promconfig.Authorization{
-			Type: cmp.Or(a.Type, "Bearer"),
-			Credentials: promconfig.Secret(
-				l.secret(path+".authorization.credentials", a.CredentialsEnv, a.CredentialsFile, true),
-			),
-		}
+		const at = path + ".authorization.credentials"
+		p.HTTP.Authorization = &promconfig.Authorization{Type: cmp.Or(a.Type, "Bearer"), CredentialsRef: at}
+		p.Refs = p.Refs.With(at, l.secret(at, a.CredentialsEnv, a.CredentialsFile, true, nil).Reveal)
 	}
 	if t := f.HTTPConfig.TLSConfig; t != nil {
 		p.HTTP.TLSConfig = promconfig.TLSConfig{

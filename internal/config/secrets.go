@@ -1,54 +1,106 @@
 package config
 
 import (
-	"errors"
-	"io/fs"
 	"regexp"
 	"strings"
 
-	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
+	"github.com/vllm-medic/vllm-medic/internal/credential"
 	"github.com/vllm-medic/vllm-medic/internal/redact"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
-// secret reads a value from the environment variable or the file that the configuration names. The value itself never
-// stands in an error.
-func (l *loader) secret(path, env, file string, needed bool) string {
+// Secret is a value that never shows in text, logs or JSON. Use Reveal where it is sent. One from a file changes with
+// the file, so nobody keeps what Reveal returns.
+type Secret struct{ now func() string }
+
+// Fixed is a secret that never changes.
+func Fixed(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	return Secret{func() string { return value }}
+}
+
+// String hides the value.
+func (Secret) String() string { return redact.Hidden }
+
+// GoString hides the value.
+func (Secret) GoString() string { return redact.Hidden }
+
+// MarshalText hides the value.
+func (Secret) MarshalText() ([]byte, error) { return []byte(redact.Hidden), nil }
+
+// Reveal is the value itself, as it is now; empty when there is none.
+func (s Secret) Reveal() string {
+	if s.now == nil {
+		return ""
+	}
+	return s.now()
+}
+
+// Equal compares the values.
+func (s Secret) Equal(o Secret) bool { return s.Reveal() == o.Reveal() }
+
+// Webhook is what Alertmanager has to present. The zero value demands nothing.
+type Webhook struct {
+	user            string
+	token, password Secret
+	// clientNames are those of which one must be in the client certificate; nil: none is demanded.
+	clientNames []string
+}
+
+// Current is what Alertmanager has to present now.
+func (w Webhook) Current() credential.Credential {
+	return credential.Credential{
+		BearerToken: w.token.Reveal(), User: w.user, Password: w.password.Reveal(), ClientNames: w.clientNames,
+	}
+}
+
+// offline stands in for secrets that are not read.
+const offline = "offline"
+
+// secret reads a value from the environment variable or the file that the configuration names. parse makes the secret
+// of it or says what is wrong with it, then and whenever the file has changed; nil takes it as it is. The value itself
+// never stands in an error.
+func (l *loader) secret(path, env, file string, needed bool, parse func(string) (string, error)) Secret {
+	if parse == nil {
+		parse = func(v string) (string, error) { return v, nil }
+	}
 	switch {
 	case env != "" && file != "":
 		l.at(path+"_env", "give %s_env or %s_file, not both", last(path), last(path))
-		return ""
+		return Secret{}
 	case env == "" && file == "":
 		if needed {
 			l.at(path+"_env", "is required: the name of an environment variable that holds it, or use %s_file", last(path))
 		}
-		return ""
-	case l.opts.Offline, l.opts.PrometheusOnly && !strings.HasPrefix(path, "prometheus."):
-		return "offline"
+		return Secret{}
+	case l.unread(path):
+		return Fixed(offline)
 	case env != "":
 		v, ok := l.opts.Getenv(env)
-		if !ok || strings.TrimSpace(v) == "" {
+		if v = strings.TrimSpace(v); !ok || v == "" {
 			l.at(path+"_env", "the environment variable %s is unset or empty", shownVariable(env))
-			return ""
+			return Secret{}
 		}
-		return strings.TrimSpace(v)
+		v, err := parse(v)
+		if err != nil {
+			l.at(path+"_env", "%v", err)
+		}
+		return Fixed(v)
 	}
-	b, err := boundedfile.ReadRegular(l.file(file), boundedfile.MaxSecret)
-	switch {
-	case err != nil:
-		l.at(path+"_file", "%s cannot be read: %v", shownFile(file), reason(err))
-	case strings.TrimSpace(string(b)) == "":
-		l.at(path+"_file", "%s is empty", shownFile(file))
+	s, err := reread.SecretFile(l.files, path+"_file", l.file(file), parse)
+	if err != nil {
+		l.at(path+"_file", "%s", strings.ReplaceAll(err.Error(), l.file(file), shownFile(file)))
+		return Secret{}
 	}
-	return strings.TrimSpace(string(b))
+	return Secret{s.Value}
 }
 
-// reason is why a file could not be read, without its name.
-func reason(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
+// unread says that the secrets of a setting are not read.
+func (l *loader) unread(path string) bool {
+	return l.opts.Offline || l.opts.PrometheusOnly && !strings.HasPrefix(path, "prometheus.")
 }
 
 var (

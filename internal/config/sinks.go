@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -40,11 +41,10 @@ func (l *loader) sinks(all []notifyFile) []Sink {
 			l.at(at+".name", "%s is the name of another one, too", f.Name)
 		}
 		names[f.Name] = true
-		s := Sink{Name: f.Name, Kind: f.Kind, URL: Secret(l.secret(at+".url", f.URLEnv, f.URLFile, true))}
-		l.sinkURL(at, f, s.URL.Reveal())
+		s := Sink{Name: f.Name, Kind: f.Kind, URL: l.secret(at+".url", f.URLEnv, f.URLFile, true, sinkURL)}
 		switch f.Kind {
 		case SinkCloudEvents:
-			s.Key = l.signingKey(at, f, l.secret(at+".secret", f.SecretEnv, f.SecretFile, true))
+			s.Key = l.secret(at+".secret", f.SecretEnv, f.SecretFile, true, signingKey)
 		case SinkTeams:
 			if f.SecretEnv != "" || f.SecretFile != "" {
 				l.at(at, "kind teams has no secret besides its url")
@@ -59,35 +59,28 @@ func (l *loader) sinks(all []notifyFile) []Sink {
 
 // sinkURL refuses what no receiver has. What is posted must not be read on the way: only this machine may be reached
 // without TLS.
-func (l *loader) sinkURL(at string, f notifyFile, raw string) {
-	at += map[bool]string{true: ".url_file", false: ".url_env"}[f.URLFile != ""]
-	if raw == "" || raw == "offline" {
-		return
-	}
+func sinkURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
-		l.at(at, "holds no URL that begins with https://")
+		return "", errors.New("holds no URL that begins with https://")
 	case u.Scheme == "http" && !loopback(net.JoinHostPort(u.Hostname(), "0")):
-		l.at(at, "holds a URL with http://, which anyone on the way can read; use https://")
+		return "", errors.New("holds a URL with http://, which anyone on the way can read; use https://")
 	}
+	return raw, nil
 }
 
 // signingKey reads a secret of Standard Webhooks 1.0, without repeating it.
-func (l *loader) signingKey(at string, f notifyFile, secret string) Secret {
-	if secret == "" || secret == "offline" {
-		return ""
-	}
-	at += map[bool]string{true: ".secret_file", false: ".secret_env"}[f.SecretFile != ""]
+func signingKey(secret string) (string, error) {
 	raw, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(raw)
 	switch {
 	case !ok:
-		l.at(at, "holds a secret that does not begin with whsec_")
+		return "", errors.New("holds a secret that does not begin with whsec_")
 	case err != nil:
-		l.at(at, "holds a secret that is not base64 after whsec_")
+		return "", errors.New("holds a secret that is not base64 after whsec_")
 	case len(key) < 24 || len(key) > 64:
-		l.at(at, "holds a secret of %d bytes after whsec_; it takes 24 to 64", len(key))
+		return "", fmt.Errorf("holds a secret of %d bytes after whsec_; it takes 24 to 64", len(key))
 	}
-	return Secret(key)
+	return string(key), nil
 }

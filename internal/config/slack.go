@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -33,9 +34,8 @@ func (l *loader) slack(f *slackFile) *Slack {
 		APIURL:   cmp.Or(l.link("slack.api_url", f.APIURL), "https://slack.com/api/"),
 		Token:    l.slackToken("slack.token", f.TokenEnv, f.TokenFile, true, "xoxb-"),
 		AppToken: l.slackToken("slack.app_token", f.AppTokenEnv, f.AppTokenFile, socket && !l.oldTransport(f), "xapp-"),
-		SigningSecret: Secret(
-			l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, f.Mode == "http"),
-		),
+		SigningSecret: l.secret("slack.signing_secret", f.SigningSecretEnv, f.SigningSecretFile, f.Mode == "http",
+			nil),
 	}
 }
 
@@ -91,17 +91,15 @@ func (l *loader) oldTransport(f *slackFile) bool {
 
 // slackToken reads a token and refuses one of the other kind, which Slack shows side by side.
 func (l *loader) slackToken(path, env, file string, needed bool, prefix string) Secret {
-	token := l.secret(path, env, file, needed)
-	for other, belongs := range map[string]string{"xoxb-": "slack.token", "xapp-": "slack.app_token"} {
-		if other != prefix && strings.HasPrefix(token, other) {
-			at := path + "_env"
-			if file != "" {
-				at = path + "_file"
+	return l.secret(path, env, file, needed, func(token string) (string, error) {
+		for other, belongs := range map[string]string{"xoxb-": "token", "xapp-": "app_token"} {
+			if other != prefix && strings.HasPrefix(token, other) {
+				return "", fmt.Errorf("holds a token of another kind (%s...), which belongs in slack.%s_env or %s_file", other,
+					belongs, belongs)
 			}
-			l.at(at, "holds a token of another kind (%s...), which belongs in %s_env or %s_file", other, belongs, last(belongs))
 		}
-	}
-	return Secret(token)
+		return token, nil
+	})
 }
 
 // slackUsers are the Kubernetes users of people in Slack. Without a cluster nobody's rights could be asked for, and

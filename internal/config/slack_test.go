@@ -13,17 +13,17 @@ func TestSocketModeIsTheDefaultTransport(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string]Slack{
 		"{channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP}": {
-			Socket: true, AppToken: "xapp-s3cr3t-value",
+			Socket: true, AppToken: Fixed("xapp-s3cr3t-value"),
 		},
 		"{mode: socket, channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP}": {
-			Socket: true, AppToken: "xapp-s3cr3t-value",
+			Socket: true, AppToken: Fixed("xapp-s3cr3t-value"),
 		},
 		"{mode: http, channel: C1, team: T1, app_id: A1, token_env: XOXB, signing_secret_env: TOKEN}": {
-			SigningSecret: "s3cr3t-value-of-tests",
+			SigningSecret: Fixed("s3cr3t-value-of-tests"),
 		},
 		// Both secrets at hand, so that the transport can be changed by one word.
 		"{channel: C1, team: T1, app_id: A1, token_env: XOXB, app_token_env: XAPP, signing_secret_env: TOKEN}": {
-			Socket: true, AppToken: "xapp-s3cr3t-value", SigningSecret: "s3cr3t-value-of-tests",
+			Socket: true, AppToken: Fixed("xapp-s3cr3t-value"), SigningSecret: Fixed("s3cr3t-value-of-tests"),
 		},
 	} {
 		cfg, err := Parse("medic.yaml", []byte(strings.Replace(sound, "mode: approve", "mode: approve\nslack: "+section, 1)),

@@ -2,17 +2,18 @@ package config
 
 import (
 	"cmp"
-	"crypto/x509"
 
-	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
+	"github.com/vllm-medic/vllm-medic/internal/reread"
 )
 
-// Tracing says where traces go. Authorization is the value of that header.
+// Tracing says where traces go.
 type Tracing struct {
-	Endpoint      string
-	Authorization Secret
+	Endpoint string
+	// Scheme and Credentials are the parts of the Authorization header; without a Scheme there is none.
+	Scheme      string
+	Credentials Secret
 	// CAs are nil for those of the system.
-	CAs *x509.CertPool
+	CAs *reread.Source[reread.Authorities]
 }
 
 func (l *loader) tracing(f *tracingFile) *Tracing {
@@ -26,19 +27,16 @@ func (l *loader) tracing(f *tracingFile) *Tracing {
 		l.address("tracing.endpoint", f.Endpoint, "use authorization")
 	}
 	if a := f.Authorization; a != nil {
-		secret := l.secret("tracing.authorization.credentials", a.CredentialsEnv, a.CredentialsFile, true)
-		out.Authorization = Secret(cmp.Or(a.Type, "Bearer") + " " + secret)
+		out.Scheme = cmp.Or(a.Type, "Bearer")
+		out.Credentials = l.secret("tracing.authorization.credentials", a.CredentialsEnv, a.CredentialsFile, true, nil)
 	}
 	if f.CAFile == "" {
 		return out
 	}
-	out.CAs = x509.NewCertPool()
-	pem, err := boundedfile.ReadRegular(l.file(f.CAFile), boundedfile.MaxSecret)
-	switch {
-	case err != nil:
-		l.at("tracing.ca_file", "cannot be read: %v", err)
-	case !out.CAs.AppendCertsFromPEM(pem):
-		l.at("tracing.ca_file", "%s holds no certificate", f.CAFile)
+	cas, err := reread.AuthorityFile(l.files, "tracing.ca_file", l.file(f.CAFile))
+	if err != nil {
+		l.at("tracing.ca_file", "%v", err)
 	}
+	out.CAs = cas
 	return out
 }

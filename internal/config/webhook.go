@@ -8,22 +8,23 @@ import (
 )
 
 // webhook reads what Alertmanager must present.
-func (l *loader) webhook(f file) credential.Credential {
+func (l *loader) webhook(f file) Webhook {
 	a, before := f.Alertmanager.Auth, len(l.list)
 	const path = "alertmanager.auth"
-	out := credential.Credential{
-		BearerToken: l.guarded(path+".bearer_token", a.BearerTokenEnv, a.BearerTokenFile),
-		User:        a.Username,
-		Password:    l.guarded(path+".password", a.PasswordEnv, a.PasswordFile),
-		ClientNames: l.clientNames(f),
+	out := Webhook{
+		user:        a.Username,
+		token:       l.secret(path+".bearer_token", a.BearerTokenEnv, a.BearerTokenFile, false, guarding),
+		password:    l.secret(path+".password", a.PasswordEnv, a.PasswordFile, false, guarding),
+		clientNames: l.clientNames(f),
 	}
 	if len(l.list) > before {
 		return out // a secret that is not there makes the rest look wrong as well
 	}
-	if err := out.Whole(); err != nil {
+	demanded := out.Current()
+	if err := demanded.Whole(); err != nil {
 		l.at(path, "%v", err)
 	}
-	if !out.None() || l.opts.AllowUnauthenticated {
+	if !demanded.None() || l.opts.AllowUnauthenticated {
 		return out
 	}
 	switch {
@@ -39,22 +40,8 @@ func (l *loader) webhook(f file) credential.Credential {
 	return out
 }
 
-// guarded reads a secret that keeps others out, and refuses one that can be guessed.
-func (l *loader) guarded(path, env, file string) string {
-	before := len(l.list)
-	v := l.secret(path, env, file, false)
-	if v == "" || len(l.list) > before || l.opts.Offline || l.opts.PrometheusOnly {
-		return v
-	}
-	if err := credential.LongEnough(v); err != nil {
-		at := path + "_env"
-		if file != "" {
-			at = path + "_file"
-		}
-		l.at(at, "%v", err)
-	}
-	return v
-}
+// guarding refuses a secret that keeps others out and can be guessed.
+func guarding(secret string) (string, error) { return secret, credential.LongEnough(secret) }
 
 // clientNames reads which client certificates may post; nil: any. An empty list would be nobody.
 func (l *loader) clientNames(f file) []string {

@@ -87,7 +87,7 @@ func TestWhoMayPost(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", with, err)
 		}
-		got := cfg.Webhook
+		got := cfg.Webhook.Current()
 		if !slices.Equal(got.ClientNames, want.names) || (got.BearerToken != "") != want.token || got.None() != want.any {
 			t.Errorf("%s: %v, %v", with, got, got.ClientNames)
 		}

@@ -36,6 +36,9 @@ func (c Credential) String() string {
 // GoString hides the secrets.
 func (c Credential) GoString() string { return c.String() }
 
+// Current is the credential itself: one that never changes.
+func (c Credential) Current() Credential { return c }
+
 // None says that nothing is demanded.
 func (c Credential) None() bool {
 	return c.BearerToken == "" && c.User == "" && c.ClientNames == nil

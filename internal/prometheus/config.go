@@ -33,6 +33,8 @@ type Config struct {
 	// HTTPConfig is Prometheus' own http_config: credentials, TLS, proxy. With FollowRedirects only redirects that stay
 	// on the host and keep the method are followed.
 	HTTPConfig promconfig.HTTPClientConfig
+	// Secrets has what HTTPConfig names by references, as it is now; nil when it names nothing so.
+	Secrets promconfig.SecretManager
 	// Headers are added to every request, for example X-Scope-OrgID. Their values are treated as secrets.
 	Headers map[string]string
 	// ExtraParams are added to every query. partial_response=false (Thanos) and deny_partial_response=1

@@ -49,7 +49,8 @@ func newConnection(cfg Config) (*connection, error) {
 		endpoint.User = nil
 	}
 	hc.HTTPHeaders = mergeHeaders(hc.HTTPHeaders, cfg.Headers)
-	httpClient, err := promconfig.NewClientFromConfig(hc, "vllm_medic_prometheus", promconfig.WithUserAgent("vllm-medic"))
+	httpClient, err := promconfig.NewClientFromConfig(hc, "vllm_medic_prometheus",
+		promconfig.WithUserAgent("vllm-medic"), promconfig.WithSecretManager(cfg.Secrets))
 	if err != nil {
 		return nil, fmt.Errorf("prometheus http_config: %w", err)
 	}

@@ -157,7 +157,7 @@ func TestASecretIsReplacedHoweverItIsWritten(t *testing.T) {
 			if err := os.Symlink("/dev/zero", path); err != nil {
 				t.Fatal(err)
 			}
-		}, "third-s3cret", "is larger than"},
+		}, "third-s3cret", "not a regular file"},
 	} {
 		tt.change()
 		set.Reload(t.Context(), slog.New(slog.NewTextHandler(&log, nil)))

@@ -7,15 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
-)
 
-// maxSize bounds one file, in bytes: a path can lead to something that never ends.
-const maxSize = 4 << 20
+	"github.com/vllm-medic/vllm-medic/internal/boundedfile"
+)
 
 // Content is a file as it was read.
 type Content struct {
@@ -151,9 +149,9 @@ func Files(paths ...string) func() ([]Content, error) {
 	return func() ([]Content, error) {
 		out := make([]Content, 0, len(paths))
 		for _, path := range paths {
-			data, err := file(path)
+			data, err := boundedfile.ReadRegular(path, boundedfile.MaxSecret)
 			if err != nil {
-				return nil, fmt.Errorf("cannot be read: %w", err)
+				return nil, fmt.Errorf("%s cannot be read: %w", path, whyUnread(err))
 			}
 			out = append(out, Content{Name: path, Data: data})
 		}
@@ -161,14 +159,10 @@ func Files(paths ...string) func() ([]Content, error) {
 	}
 }
 
-func file(path string) (data []byte, err error) {
-	f, err := os.Open(path) //nolint:gosec // the path is the operator's own
-	if err != nil {
-		return nil, err
+// whyUnread is why a file could not be read, without its name.
+func whyUnread(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if data, err = io.ReadAll(io.LimitReader(f, maxSize+1)); err == nil && len(data) > maxSize {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxSize)
-	}
-	return data, err
+	return err
 }

@@ -2,10 +2,10 @@ package tracing
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,10 +30,8 @@ const (
 type Config struct {
 	// Endpoint is the collector's base URL; /v1/traces is added.
 	Endpoint string
-	// Authorization is the value of that header; empty: none.
-	Authorization string
-	// TLS is nil for the system's authorities.
-	TLS *tls.Config
+	// Client carries the requests, with credentials and TLS; nil: one without credentials. Its timeout is not used.
+	Client *http.Client
 	// Version is that of the program.
 	Version string
 }
@@ -58,11 +56,10 @@ func New(ctx context.Context, cfg Config, now func() time.Time, logger *slog.Log
 		otlptracehttp.WithTimeout(sendTimeout), otlptracehttp.WithHeaders(map[string]string{}),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}),
 	}
-	if cfg.Authorization != "" {
-		opts = append(opts, otlptracehttp.WithHeaders(map[string]string{"Authorization": cfg.Authorization}))
-	}
-	if cfg.TLS != nil {
-		opts = append(opts, otlptracehttp.WithTLSClientConfig(cfg.TLS))
+	if cfg.Client != nil {
+		client := *cfg.Client
+		client.Timeout = sendTimeout
+		opts = append(opts, otlptracehttp.WithHTTPClient(&client))
 	}
 	exporter, err := otlptracehttp.New(ctx, opts...)
 	if err != nil {

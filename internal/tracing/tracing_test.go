@@ -41,7 +41,8 @@ func newLife(t *testing.T, endpoint string, log io.Writer) *life {
 // process is a tracer of a process of its own.
 func (l *life) process(endpoint string, log io.Writer) *tracing.Tracer {
 	l.t.Helper()
-	out, err := tracing.New(l.t.Context(), tracing.Config{Endpoint: endpoint, Authorization: "Bearer otlp-s3cret"},
+	client := &http.Client{Transport: bearer("otlp-s3cret")}
+	out, err := tracing.New(l.t.Context(), tracing.Config{Endpoint: endpoint, Client: client},
 		func() time.Time { return l.now }, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		l.t.Fatal(err)
@@ -286,4 +287,14 @@ func TestWithoutATracerNothingIsDone(t *testing.T) {
 	if none.Transport("prometheus", http.DefaultTransport) != http.DefaultTransport || ctx != t.Context() {
 		t.Error("something is changed")
 	}
+}
+
+// bearer sends requests with a token.
+type bearer string
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
 }

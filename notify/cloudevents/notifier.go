@@ -26,9 +26,9 @@ const maxEvent = 64 << 10
 
 // Config says where events go.
 type Config struct {
-	URL string
-	// Key signs: the bytes of the secret.
-	Key []byte
+	// URL is the address, and Key signs: the bytes of the secret. Each is asked for with each event.
+	URL func() string
+	Key func() []byte
 	// BaseURL is that of the bot's pages; empty: events have no link.
 	BaseURL string
 	// Transport is http.DefaultTransport when nil, Now time.Now.
@@ -45,7 +45,7 @@ type Notifier struct {
 
 // New returns a Notifier. Nothing is sent yet.
 func New(cfg Config) (*Notifier, error) {
-	if len(cfg.Key) == 0 {
+	if cfg.Key == nil || len(cfg.Key()) == 0 {
 		return nil, errors.New("cloudevents: a key is needed")
 	}
 	if cfg.Now == nil {
@@ -189,7 +189,7 @@ func (n *Notifier) send(ctx context.Context, e event) error {
 		return fmt.Errorf("write an event as JSON: %w", err)
 	}
 	h := http.Header{"Content-Type": {"application/cloudevents+json; charset=utf-8"}}
-	sign(h, n.cfg.Key, e.ID, n.cfg.Now(), body)
+	sign(h, n.cfg.Key(), e.ID, n.cfg.Now(), body)
 	return n.hook.Post(ctx, h, body)
 }
 

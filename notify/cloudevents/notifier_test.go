@@ -113,7 +113,8 @@ func bench(t *testing.T, change func(*cloudevents.Config)) (*cloudevents.Notifie
 	srv := httptest.NewServer(r)
 	t.Cleanup(srv.Close)
 	cfg := cloudevents.Config{
-		URL: srv.URL, Key: key, BaseURL: "https://medic.example.com", Now: func() time.Time { return now },
+		URL: func() string { return srv.URL }, Key: func() []byte { return key }, BaseURL: "https://medic.example.com",
+		Now: func() time.Time { return now },
 	}
 	if change != nil {
 		change(&cfg)
@@ -186,7 +187,9 @@ func TestAnIncidentIsASignedEvent(t *testing.T) {
 // A receiver with another secret takes nothing, and trying again is of no use.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	t.Parallel()
-	n, r := bench(t, func(c *cloudevents.Config) { c.Key = []byte("another-secret-of-thirty-two-byte") })
+	n, r := bench(t, func(c *cloudevents.Config) {
+		c.Key = func() []byte { return []byte("another-secret-of-thirty-two-byte") }
+	})
 	_, err := n.Post(t.Context(), "", trouble())
 	if !errors.As(err, new(*notify.PermanentError)) || len(r.got) > 0 {
 		t.Errorf("%v, %d events were taken", err, len(r.got))
@@ -195,7 +198,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if _, err := n.Post(t.Context(), "", trouble()); !errors.As(err, new(*notify.PermanentError)) || len(r.got) > 0 {
 		t.Errorf("an old timestamp: %v, %d events were taken", err, len(r.got))
 	}
-	if _, err := cloudevents.New(cloudevents.Config{URL: "https://x.example.com"}); err == nil {
+	if _, err := cloudevents.New(cloudevents.Config{URL: func() string { return "https://x.example.com" }}); err == nil {
 		t.Error("events without a key would not be signed")
 	}
 }

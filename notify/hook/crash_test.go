@@ -95,14 +95,15 @@ func TestNothingIsLostBetweenAPostAndItsRecord(t *testing.T) {
 		"cloudevents": {
 			func(url string, through http.RoundTripper) (notify.Notifier, error) {
 				return cloudevents.New(cloudevents.Config{
-					URL: url, Key: []byte("0123456789abcdef0123456789abcdef"), Transport: through,
+					URL: always(url), Key: func() []byte { return []byte("0123456789abcdef0123456789abcdef") },
+					Transport: through,
 				})
 			},
 			[]string{"inc-a-v1", "inc-a-e1", "inc-a-e2"},
 		},
 		"teams": {
 			func(url string, through http.RoundTripper) (notify.Notifier, error) {
-				return teams.New(teams.Config{URL: url, Transport: through})
+				return teams.New(teams.Config{URL: always(url), Transport: through})
 			},
 			[]string{"Begins.", "One.", "Two."},
 		},

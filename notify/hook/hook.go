@@ -28,7 +28,7 @@ const (
 
 // Hook is one address. It is safe for concurrent use.
 type Hook struct {
-	address string
+	address func() string
 	client  *http.Client
 
 	mu sync.Mutex
@@ -36,10 +36,11 @@ type Hook struct {
 	notBefore time.Time
 }
 
-// New returns a Hook for a URL. transport is http.DefaultTransport when nil. Redirects are not followed: what is posted
-// is meant for this receiver only. The URL never stands in an error.
-func New(address string, transport http.RoundTripper) (*Hook, error) {
-	if u, err := url.Parse(address); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+// New returns a Hook for a URL, which is asked for with each post because it may be replaced. transport is
+// http.DefaultTransport when nil. Redirects are not followed: what is posted is meant for this receiver only. The URL
+// never stands in an error.
+func New(address func() string, transport http.RoundTripper) (*Hook, error) {
+	if u, err := url.Parse(address()); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return nil, errors.New("the address is not a URL that begins with https:// or http://")
 	}
 	return &Hook{address: address, client: &http.Client{
@@ -55,7 +56,7 @@ func (h *Hook) Post(ctx context.Context, header http.Header, body []byte) error 
 	if left := h.left(); left > 0 {
 		return &notify.RateLimitedError{After: left}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address(), bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the request cannot be made")
 	}

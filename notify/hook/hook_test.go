@@ -62,7 +62,7 @@ func TestAnswersAreSorted(t *testing.T) {
 			}))
 			defer srv.Close()
 			// Of its own: a server that closes takes the idle connections of the default one with it.
-			h, err := hook.New(srv.URL+"/"+secret, srv.Client().Transport)
+			h, err := hook.New(always(srv.URL+"/"+secret), srv.Client().Transport)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestAReceiverIsNotAskedBeforeItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked, status := 0, http.StatusTooManyRequests
-		h, err := hook.New("https://receiver.example.com/"+secret, transport(func(r *http.Request) *http.Response {
+		h, err := hook.New(always("https://receiver.example.com/"+secret), transport(func(r *http.Request) *http.Response {
 			asked++
 			return &http.Response{
 				StatusCode: status, Header: http.Header{"Retry-After": {"7"}}, Body: http.NoBody, Request: r,
@@ -144,7 +144,7 @@ func limited(want time.Duration) func(error) bool {
 // An address that is down, slow or no address shows nothing of itself.
 func TestWhatCannotBeReachedMayBeTriedAgain(t *testing.T) {
 	t.Parallel()
-	h, err := hook.New("http://127.0.0.1:1/"+secret, nil)
+	h, err := hook.New(always("http://127.0.0.1:1/"+secret), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestWhatCannotBeReachedMayBeTriedAgain(t *testing.T) {
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer srv.Close()
-	if h, err = hook.New(srv.URL+"/"+secret, nil); err != nil {
+	if h, err = hook.New(always(srv.URL+"/"+secret), nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -162,8 +162,10 @@ func TestWhatCannotBeReachedMayBeTriedAgain(t *testing.T) {
 		t.Errorf("no answer: %v", err)
 	}
 	for _, bad := range []string{"", secret, "ftp://host/" + secret, "https:///" + secret, "https://%zz/" + secret} {
-		if _, err := hook.New(bad, nil); err == nil || strings.Contains(err.Error(), secret) {
+		if _, err := hook.New(always(bad), nil); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }
+
+func always(address string) func() string { return func() string { return address } }

@@ -27,7 +27,7 @@ func (c *Client) account(ctx context.Context, id string) (account, error) {
 	var u *slackgo.User
 	err := c.repeat(ctx, "users.info", func(ctx context.Context) error {
 		var err error
-		u, err = c.api.GetUserInfoContext(ctx, id)
+		u, err = c.api().GetUserInfoContext(ctx, id)
 		return err
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (g *groups) members(ctx context.Context, id string) ([]string, error) {
 	var users []string
 	err = g.client.repeat(ctx, "usergroups.users.list", func(ctx context.Context) error {
 		var err error
-		users, err = g.client.api.GetUserGroupMembersContext(ctx, id)
+		users, err = g.client.api().GetUserGroupMembersContext(ctx, id)
 		return err
 	})
 	if err != nil {

@@ -111,7 +111,7 @@ func (s *shelf) age(by time.Duration) {
 // another is the bot after a restart, or another replica: the same store, nothing in memory. It does not run yet.
 func (f *office) another(cfg InteractionsConfig) *Interactions {
 	f.t.Helper()
-	cfg.SigningSecret = f.SigningSecret()
+	cfg.SigningSecret = f.SigningSecret
 	i, err := NewInteractions(cfg, InteractionsDeps{
 		Client: f.client, Decider: f.desk, Lookup: f.desk, Clicks: f.shelf, Digests: f.desk, Approvers: f.approvers,
 		Logger:   f.log,

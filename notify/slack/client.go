@@ -23,10 +23,11 @@ const defaultAPI = "https://slack.com/api/"
 
 // Config says how to reach Slack.
 type Config struct {
-	// Token is the bot token (xoxb-...).
-	Token string
-	// AppToken is the app-level token (xapp-...) that opens connections in Socket Mode; empty without it.
-	AppToken string
+	// Token is the bot token (xoxb-...), asked for with each call because it may be replaced.
+	Token func() string
+	// AppToken is the app-level token (xapp-...) that opens connections in Socket Mode, asked for with each connection;
+	// nil without it.
+	AppToken func() string
 	// APIURL is the address of the Web API; empty means Slack's own.
 	APIURL string
 	// Timeout bounds one call (10 s).
@@ -49,21 +50,22 @@ func (c Config) GoString() string { return c.String() }
 // Client calls the Web API. It obeys rate limits as Slack counts them, bounds every call, follows no redirect, and its
 // errors hold no secret and are those that notify.Notifier documents. It is safe for concurrent use.
 type Client struct {
-	api     *slackgo.Client
-	http    *http.Client
-	host    string // of the Web API, where response URLs may lead to beside Slack's own
-	plain   bool   // the Web API is reached without TLS
-	secrets []string
-	limits  rateLimits
-	health  health
+	tokens tokens
+	http   *http.Client
+	host   string // of the Web API, where response URLs may lead to beside Slack's own
+	plain  bool   // the Web API is reached without TLS
+	limits rateLimits
+	health health
 
 	mu sync.Mutex
 	me *Identity
+	// of is the token that me was asked with.
+	of string
 }
 
 // NewClient returns a Client without calling Slack.
 func NewClient(cfg Config) (*Client, error) {
-	if cfg.Token == "" {
+	if cfg.Token == nil || cfg.Token() == "" {
 		return nil, errors.New("slack: the bot token is empty")
 	}
 	if cfg.APIURL == "" {
@@ -81,11 +83,13 @@ func NewClient(cfg Config) (*Client, error) {
 		// A redirect would carry the token to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	api := slackgo.New(cfg.Token, slackgo.OptionAPIURL(strings.TrimRight(cfg.APIURL, "/")+"/"),
-		slackgo.OptionHTTPClient(hc), slackgo.OptionAppLevelToken(cfg.AppToken))
-	return &Client{
-		api: api, http: hc, host: u.Host, plain: u.Scheme == "http", secrets: []string{cfg.Token, cfg.AppToken},
-	}, nil
+	return &Client{tokens: newTokens(cfg, hc), http: hc, host: u.Host, plain: u.Scheme == "http"}, nil
+}
+
+// api calls Slack with the tokens of now.
+func (c *Client) api() *slackgo.Client {
+	api, _ := c.tokens.api()
+	return api
 }
 
 // Identity is who the bot is in which workspace.
@@ -102,8 +106,11 @@ type Identity struct {
 // Check asks Slack who the token belongs to. It is always asked anew, and safe to call any number of times.
 func (c *Client) Check(ctx context.Context) (Identity, error) {
 	var me Identity
+	var with string
 	err := c.repeat(ctx, "auth.test", func(ctx context.Context) error {
-		a, err := c.api.AuthTestContext(ctx)
+		api, token := c.tokens.api()
+		with = token
+		a, err := api.AuthTestContext(ctx)
 		if err != nil {
 			return err
 		}
@@ -122,16 +129,17 @@ func (c *Client) Check(ctx context.Context) (Identity, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.me = &me
+	c.me, c.of = &me, with
 	return me, nil
 }
 
-// identity is Check, asked once.
+// identity is Check, asked once for each token.
 func (c *Client) identity(ctx context.Context) (Identity, error) {
+	_, token := c.tokens.api()
 	c.mu.Lock()
-	me := c.me
+	me, of := c.me, c.of
 	c.mu.Unlock()
-	if me != nil {
+	if me != nil && of == token {
 		return *me, nil
 	}
 	return c.Check(ctx)
@@ -154,7 +162,7 @@ func (c *Client) Permalink(ctx context.Context, channel, ts string) (string, err
 func (c *Client) Name(ctx context.Context, id string) (string, error) {
 	var name string
 	err := c.repeat(ctx, "users.info", func(ctx context.Context) error {
-		u, err := c.api.GetUserInfoContext(ctx, id)
+		u, err := c.api().GetUserInfoContext(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -220,7 +228,7 @@ func (c *Client) wrap(of allowance, err error) error {
 	if limited, ok := errors.AsType[*notify.RateLimitedError](err); ok {
 		c.limits.extend(of, limited.After)
 	}
-	return &clientError{method: of.method, text: redact.Without(err.Error(), c.secrets...), err: err}
+	return &clientError{method: of.method, text: redact.Without(err.Error(), c.tokens.known()...), err: err}
 }
 
 // clientError names the method and hides secrets, and still can be told apart by its cause.

@@ -255,7 +255,7 @@ func (c *Client) openSocket(ctx context.Context) (string, error) {
 	var address string
 	err := c.repeat(ctx, methodOpen, func(ctx context.Context) error {
 		var err error
-		_, address, err = c.api.StartSocketModeContext(ctx)
+		_, address, err = c.api().StartSocketModeContext(ctx)
 		return ofAppToken(notifyError(err, false))
 	})
 	if err != nil {
@@ -279,14 +279,14 @@ func ofAppToken(err error) error {
 	var refused *answerError
 	if errors.As(err, &permanent) && errors.As(err, &refused) && ofTheApp(refused.code) {
 		permanent.Next = "Create an app-level token with the scope connections:write (api.slack.com/apps, Basic " +
-			"Information, App-Level Tokens), set it in slack.app_token_env, and restart the bot."
+			"Information, App-Level Tokens) and set it in slack.app_token_file, or in slack.app_token_env and restart the bot."
 	}
 	return err
 }
 
 // hidden leaves the address of a connection, and the tokens, out of an error.
 func (c *Client) hidden(err error, address string) error {
-	secrets := append([]string{address}, c.secrets...)
+	secrets := append([]string{address}, c.tokens.known()...)
 	if u, parsed := url.Parse(address); parsed == nil {
 		secrets = append(secrets, u.RawQuery)
 	}

@@ -95,7 +95,7 @@ func TestPostToAClosedPortIsKnownNotToBeSent(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
-	c, err := NewClient(Config{Token: "xoxb-secret", APIURL: srv.URL})
+	c, err := NewClient(Config{Token: always("xoxb-secret"), APIURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestTokenIsNotCarriedToAnotherHost(t *testing.T) {
 	defer thief.Close()
 	srv := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
 	defer srv.Close()
-	c, err := NewClient(Config{Token: "xoxb-secret", APIURL: srv.URL})
+	c, err := NewClient(Config{Token: always("xoxb-secret"), APIURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +230,8 @@ func TestCheckSaysWhoTheBotIs(t *testing.T) {
 
 func TestConfigurationHidesItsSecrets(t *testing.T) {
 	t.Parallel()
-	c := Config{Token: "xoxb-secret", APIURL: "https://slack.com/api/"}
-	i := InteractionsConfig{SigningSecret: "sign-secret", Team: "T1"}
+	c := Config{Token: always("xoxb-secret"), APIURL: "https://slack.com/api/"}
+	i := InteractionsConfig{SigningSecret: always("sign-secret"), Team: "T1"}
 	l, log := newLogs(t, "xoxb-secret", "sign-secret")
 	log.Info("configuration", "slack", c, "interactions", i)
 	if !strings.Contains(l.String(), "T1") {
@@ -240,9 +240,9 @@ func TestConfigurationHidesItsSecrets(t *testing.T) {
 	mustHide(t, fmt.Sprintf("%v %+v %#v %s %v %+v %#v", c, c, c, c, i, i, i), "xoxb-secret", "sign-secret")
 	for _, bad := range []Config{
 		{},
-		{Token: "xoxb-secret", APIURL: "slack.com"},
-		{Token: "xoxb-secret", APIURL: "ftp://xoxb-secret/"},
-		{Token: "xoxb-secret", APIURL: "https://%zz"},
+		{Token: always("xoxb-secret"), APIURL: "slack.com"},
+		{Token: always("xoxb-secret"), APIURL: "ftp://xoxb-secret/"},
+		{Token: always("xoxb-secret"), APIURL: "https://%zz"},
 	} {
 		_, err := NewClient(bad)
 		if err == nil {

@@ -261,7 +261,7 @@ func (i *Interactions) ask(ctx context.Context, c click, inc incident.Incident, 
 // openView opens a form. The trigger is of the click, holds for three seconds, and is used up by one call.
 func (c *Client) openView(ctx context.Context, trigger string, view slackgo.ModalViewRequest) error {
 	return c.once(ctx, everywhere("views.open"), func(ctx context.Context) error {
-		_, err := c.api.OpenViewContext(ctx, trigger, view)
+		_, err := c.api().OpenViewContext(ctx, trigger, view)
 		return err
 	})
 }
@@ -280,7 +280,7 @@ func refusedToOpen(err error) bool {
 // twice is worse than not at all, and the message itself shows what happened.
 func (c *Client) whisper(ctx context.Context, channel, user, text string) error {
 	return c.once(ctx, everywhere("chat.postEphemeral"), func(ctx context.Context) error {
-		_, err := c.api.PostEphemeralContext(ctx, channel, user, slackgo.MsgOptionText(text, false))
+		_, err := c.api().PostEphemeralContext(ctx, channel, user, slackgo.MsgOptionText(text, false))
 		return err
 	})
 }

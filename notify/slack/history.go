@@ -55,16 +55,17 @@ func (s *Notifier) page(ctx context.Context, channel, parentTS, cursor string,
 		err = s.client.repeat(ctx, "conversations.replies", func(ctx context.Context) error {
 			var err error
 			var hasMore bool
-			page, hasMore, next, err = s.client.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
+			ask := &slackgo.GetConversationRepliesParameters{
 				ChannelID: channel, Timestamp: parentTS, Cursor: cursor, Inclusive: true, Limit: pageSize,
 				Oldest: stamp(oldest), IncludeAllMetadata: true,
-			})
+			}
+			page, hasMore, next, err = s.client.api().GetConversationRepliesContext(ctx, ask)
 			return wholePage(err, hasMore, next)
 		})
 		return page, next, err
 	}
 	err = s.client.repeat(ctx, "conversations.history", func(ctx context.Context) error {
-		h, err := s.client.api.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
+		h, err := s.client.api().GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
 			ChannelID: channel, Cursor: cursor, Inclusive: true, Limit: pageSize, Oldest: stamp(oldest),
 			IncludeAllMetadata: true,
 		})

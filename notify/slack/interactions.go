@@ -44,8 +44,8 @@ type Approvers func(pool string, kind incident.StepKind) incident.Approvers
 
 // InteractionsConfig says which clicks are taken. Zero numbers get the defaults named beside them.
 type InteractionsConfig struct {
-	// SigningSecret proves requests.
-	SigningSecret string
+	// SigningSecret proves requests. It is asked for with each, because it may be replaced; nil or empty lets none in.
+	SigningSecret func() string
 	// AppID, Team and Enterprise are compared with the click's. An empty AppID is not compared, because the signature is
 	// the app's own. When Team and Enterprise are both empty, the workspace of the bot token is the only one.
 	AppID, Team, Enterprise string
@@ -266,10 +266,10 @@ var errSignature = errors.New("bad, missing or old signature")
 // verify checks the signature over the raw body; NewSecretsVerifier holds the window of five minutes and compares in
 // constant time.
 func (i *Interactions) verify(header http.Header, body []byte) error {
-	if i.cfg.SigningSecret == "" {
+	if i.cfg.SigningSecret == nil || i.cfg.SigningSecret() == "" {
 		return errSignature
 	}
-	v, err := slackgo.NewSecretsVerifier(header, i.cfg.SigningSecret)
+	v, err := slackgo.NewSecretsVerifier(header, i.cfg.SigningSecret())
 	if err != nil {
 		return errSignature
 	}

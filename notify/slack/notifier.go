@@ -70,7 +70,7 @@ func (s *Notifier) postAny(ctx context.Context, channel, id string, forms []rend
 	err := s.simplify(ctx, id, forms, func(opts []slackgo.MsgOption) error {
 		return s.client.once(ctx, posting(channel), func(ctx context.Context) error {
 			var err error
-			_, ts, err = s.client.api.PostMessageContext(ctx, channel, append(opts, quiet(), metadata(id, 0))...)
+			_, ts, err = s.client.api().PostMessageContext(ctx, channel, append(opts, quiet(), metadata(id, 0))...)
 			return err
 		})
 	})
@@ -88,7 +88,7 @@ func (s *Notifier) Update(ctx context.Context, channel, ts string, inc incident.
 func (s *Notifier) updateAny(ctx context.Context, channel, ts, id string, forms []rendition) error {
 	return s.simplify(ctx, id, forms, func(opts []slackgo.MsgOption) error {
 		err := s.client.repeat(ctx, "chat.update", func(ctx context.Context) error {
-			_, _, _, err := s.client.api.UpdateMessageContext(ctx, channel, ts, opts...)
+			_, _, _, err := s.client.api().UpdateMessageContext(ctx, channel, ts, opts...)
 			return err
 		})
 		s.client.health.channels.note(channel, err)
@@ -131,7 +131,7 @@ func (c *Client) reply(ctx context.Context, channel, ts string, blocks []slackgo
 	opts ...slackgo.MsgOption,
 ) error {
 	return c.once(ctx, posting(channel), func(ctx context.Context) error {
-		_, _, err := c.api.PostMessageContext(ctx, channel, append(opts, slackgo.MsgOptionTS(ts),
+		_, _, err := c.api().PostMessageContext(ctx, channel, append(opts, slackgo.MsgOptionTS(ts),
 			slackgo.MsgOptionText(text, false), slackgo.MsgOptionBlocks(blocks...), quiet())...)
 		return err
 	})

@@ -74,7 +74,7 @@ func newWorkspace(t *testing.T, o fakeslack.Options) *workspace {
 	w.logs, w.log = newLogs(t, s.Token(), s.AppToken(), s.SigningSecret(), "/actions/", "ticket=")
 	var err error
 	if w.client, err = NewClient(Config{
-		Token: s.Token(), AppToken: s.AppToken(), APIURL: s.APIURL(),
+		Token: s.Token, AppToken: s.AppToken, APIURL: s.APIURL(),
 		Timeout: answerTimeout,
 	}); err != nil {
 		t.Fatal(err)

@@ -278,7 +278,7 @@ func TestASocketHidesItsSecrets(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(nil)
 	defer srv.Close()
-	c, err := NewClient(Config{Token: "xoxb-secret", AppToken: "xapp-secret", APIURL: srv.URL})
+	c, err := NewClient(Config{Token: always("xoxb-secret"), AppToken: always("xapp-secret"), APIURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestASocketHidesItsSecrets(t *testing.T) {
 	for _, text := range []string{address, "ticket=secretticket&app_id=A1", "xapp-secret", "xoxb-secret"} {
 		mustHide(t, c.hidden(errors.New("cannot reach "+text), address).Error(), "secretticket", "xapp-secret", "xoxb-secret")
 	}
-	cfg := Config{Token: "xoxb-secret", AppToken: "xapp-secret"}
+	cfg := Config{Token: always("xoxb-secret"), AppToken: always("xapp-secret")}
 	mustHide(t, fmt.Sprintf("%v %+v %#v %s", cfg, cfg, cfg, cfg), "xapp-secret", "xoxb-secret")
 	l, log := newLogs(t, "xapp-secret")
 	log.Info("configuration", "slack", cfg)

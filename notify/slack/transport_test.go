@@ -50,7 +50,7 @@ func TestOnlyTheSigningSecretOpensTheDoor(t *testing.T) {
 		}
 	}
 	shut := f.another(InteractionsConfig{})
-	shut.cfg.SigningSecret = ""
+	shut.cfg.SigningSecret = always("")
 	if got := send(t, shut, "", "payload={}").Code; got != 401 {
 		t.Errorf("without any secret: %d", got)
 	}
@@ -136,7 +136,7 @@ func TestAnswerThatCannotBeDeliveredIsLoggedWithoutItsAddress(t *testing.T) {
 
 func TestAnswersGoToSlackOnly(t *testing.T) {
 	t.Parallel()
-	c, err := NewClient(Config{Token: "xoxb-secret"})
+	c, err := NewClient(Config{Token: always("xoxb-secret")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		_, log := newLogs(t)
-		c, err := NewClient(Config{Token: "xoxb-secret", APIURL: "http://127.0.0.1:1/"})
+		c, err := NewClient(Config{Token: always("xoxb-secret"), APIURL: "http://127.0.0.1:1/"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ const (
 // Config says where cards go.
 type Config struct {
 	// URL is the address of the workflow, which is a secret: whoever has it can post.
-	URL string
+	URL func() string
 	// BaseURL is that of the bot's pages; empty: cards have no link.
 	BaseURL string
 	// Transport is http.DefaultTransport when nil.

@@ -47,7 +47,7 @@ func enter(t *testing.T, s *story, approvers incident.Approvers) *room {
 	t.Helper()
 	r := &room{Server: fakeslack.Start(t, fakeslack.Options{}), t: t, desk: &desk{approvers: approvers}}
 	quiet := slog.New(slog.DiscardHandler)
-	client, err := slack.NewClient(slack.Config{Token: r.Token(), APIURL: r.APIURL()})
+	client, err := slack.NewClient(slack.Config{Token: r.Token, APIURL: r.APIURL()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func enter(t *testing.T, s *story, approvers incident.Approvers) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot, err := slack.NewInteractions(slack.InteractionsConfig{SigningSecret: r.SigningSecret()}, slack.InteractionsDeps{
+	bot, err := slack.NewInteractions(slack.InteractionsConfig{SigningSecret: r.SigningSecret}, slack.InteractionsDeps{
 		Client: client, Decider: r.desk, Lookup: r.desk, Clicks: clicks, Digests: r.desk, Approvers: r.desk.may,
 		View: links, Commands: r.desk, Logger: quiet, Now: r.desk.time,
 	})

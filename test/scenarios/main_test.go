@@ -63,7 +63,7 @@ func TestJourneys(t *testing.T) {
 			"serve": serve, "sigterm": sigterm, "kill9": kill9, "post": post, "get": get, "until": until, "log": showLog,
 			"capture": capture, "token": token, "grant": grant, "replicas": replicas, "usage": usage, "disk": disk,
 			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": hooksDo,
-			"drill": drill, "object": object,
+			"drill": drill, "object": object, "mount": mount, "pair": pair, "served": served, "sighup": sighup,
 			"person": person, "prometheus": prometheus(metrics), "looked": looked,
 		},
 	})

@@ -84,7 +84,7 @@ func setup(env *testscript.Env, m *metrics) error {
 		// PostgreSQL beside the SQLite file that journeys have otherwise.
 		"POSTGRES": func() string { return j.database(env) },
 		// The setting by which the API listener serves HTTPS.
-		"TLS": func() string { return j.serveHTTPS(env) },
+		"TLS": func() string { return j.serveHTTPS(env) }, "TLS_MOUNTED": j.mountedTLS,
 		// Times of alerts: a "firing" is late news only for some minutes after the end.
 		"MINUTE_AGO": func() string { return begun.Add(-time.Minute).Format(time.RFC3339) },
 		"BEGIN":      func() string { return begun.Format(time.RFC3339) },
