@@ -21,7 +21,7 @@ const plainHead = `# vllm-medic without Helm: the chart with its defaults, in th
 #   go test ./test/chart -run PlainManifests -update
 #
 # It changes nothing: mode dry-run, no pools, no permission to write. Before applying it, write your configuration into
-# the ConfigMap, and create the Secret vllm-medic with the environment variables that it names. Apply with it what
+# the ConfigMap, and create the Secret vllm-medic with the keys that the volume secrets names. Apply with it what
 # vllm-medic rbac --config medic.yaml prints. After a change of the ConfigMap, restart the pods: kubectl rollout restart
 # deployment/vllm-medic --namespace vllm-medic
 apiVersion: v1

@@ -121,35 +121,67 @@ config:
 	}
 }
 
-// Nobody can put a secret into the values: the pod names keys of a Secret, those that config names and no others.
-func TestThePodTakesItsSecretsByName(t *testing.T) {
+// Nobody can put a secret into the values: the pod mounts keys of a Secret, those that config names and no others. They
+// are files in a folder, which the kubelet replaces; none is in the environment, and none is mounted by subPath, which
+// nobody replaces.
+func TestThePodMountsItsSecretsByName(t *testing.T) {
 	t.Parallel()
 	all := rendered(t, "vllm-medic", `
 config:
   store: {url: null, url_env: VLLM_MEDIC_STORE_URL}
+  prometheus: {http_config: {authorization: {credentials_file: /etc/vllm-medic-secrets/PROM}}}
   slack: {channel: C0123456789, team: T0123, app_id: A0123, token_env: SLACK_BOT_TOKEN, app_token_env: SLACK_APP_TOKEN}
-  notify: [{name: teams, kind: teams, url_env: TEAMS_URL}]
+  notify: [{name: teams, kind: teams, url_env: TEAMS_URL}, {name: mine, kind: teams, url_env: MINE}]
   access: {viewer_token_env: VIEWER}
 secret: {name: mine, keys: {SLACK_BOT_TOKEN: bot-token}}
+extraEnv: [{name: MINE, value: x}]
 `)
 	if of := ofKind(all, "Secret"); len(of) > 0 {
 		t.Errorf("the chart makes a Secret: %v", of)
 	}
-	d := podOf(t, all)
+	pod := podOf(t, all).Spec.Template.Spec
+	for _, e := range pod.Containers[0].Env {
+		if e.ValueFrom != nil || e.Name != "MINE" {
+			t.Errorf("a secret is in the environment: %+v", e)
+		}
+	}
+	for _, m := range pod.Containers[0].VolumeMounts {
+		if m.SubPath != "" || m.SubPathExpr != "" || m.Name == "secrets" && !m.ReadOnly {
+			t.Errorf("%+v is never replaced, or can be written to", m)
+		}
+	}
 	got := map[string]string{}
-	for _, e := range d.Spec.Template.Spec.Containers[0].Env {
-		if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != "mine" {
-			t.Errorf("%+v is not from the Secret", e)
+	for _, v := range pod.Volumes {
+		if v.Secret == nil {
 			continue
 		}
-		got[e.Name] = e.ValueFrom.SecretKeyRef.Key
+		if v.Secret.SecretName != "mine" || *v.Secret.DefaultMode != 0o440 {
+			t.Errorf("the volume is %+v", v.Secret)
+		}
+		for _, item := range v.Secret.Items {
+			got[item.Path] = item.Key
+		}
 	}
 	want := map[string]string{
-		"AM_TOKEN": "AM_TOKEN", "SLACK_APP_TOKEN": "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN": "bot-token",
+		"AM_TOKEN": "AM_TOKEN", "PROM": "PROM", "SLACK_APP_TOKEN": "SLACK_APP_TOKEN", "SLACK_BOT_TOKEN": "bot-token",
 		"TEAMS_URL": "TEAMS_URL", "VIEWER": "VIEWER", "VLLM_MEDIC_STORE_URL": "VLLM_MEDIC_STORE_URL",
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("the environment is %v, want %v", got, want)
+		t.Errorf("the files are %v, want %v", got, want)
+	}
+	config, _, err := unstructured.NestedString(ofKind(all, "ConfigMap")[0].Object, "data", "medic.yaml")
+	must(t, err)
+	for _, line := range []string{
+		"bearer_token_file: /etc/vllm-medic-secrets/AM_TOKEN", "url_file: /etc/vllm-medic-secrets/VLLM_MEDIC_STORE_URL",
+		"token_file: /etc/vllm-medic-secrets/SLACK_BOT_TOKEN", "url_file: /etc/vllm-medic-secrets/TEAMS_URL",
+		"viewer_token_file: /etc/vllm-medic-secrets/VIEWER", "url_env: MINE",
+	} {
+		if !strings.Contains(config, line) {
+			t.Errorf("the configuration lacks %q:\n%s", line, config)
+		}
+	}
+	if strings.Count(config, "_env:") != 1 {
+		t.Errorf("the configuration names variables that nobody sets:\n%s", config)
 	}
 }
 

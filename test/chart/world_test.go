@@ -144,7 +144,10 @@ func (w *world) start() bot {
 		"kubernetes: {}": "kubernetes: {kubeconfig: kubeconfig}",
 	})
 	box := w.pod.Containers[0]
-	for _, m := range box.VolumeMounts {
+	mounts := slices.SortedFunc(slices.Values(box.VolumeMounts), func(a, b corev1.VolumeMount) int {
+		return len(b.MountPath) - len(a.MountPath) // one path begins another
+	})
+	for _, m := range mounts {
 		config = strings.ReplaceAll(config, m.MountPath, filepath.Join(dir, m.Name))
 		must(w.t, os.MkdirAll(filepath.Join(dir, m.Name), 0o700))
 	}
@@ -156,13 +159,7 @@ func (w *world) start() bot {
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(w.t.Context()), medic, args...)
 	cmd.Env = []string{"TMPDIR=" + filepath.Join(dir, "data")}
-	for _, e := range box.Env {
-		value, there := w.secrets[e.ValueFrom.SecretKeyRef.Key]
-		if !there {
-			w.t.Fatalf("the pod would not start: there is no %s in its Secret", e.ValueFrom.SecretKeyRef.Key)
-		}
-		cmd.Env = append(cmd.Env, e.Name+"="+value)
-	}
+	w.mountSecrets(dir)
 	var err error
 	b.Process, err = process.Start("vllm-medic", dir, cmd)
 	must(w.t, err)
@@ -178,6 +175,23 @@ func (w *world) start() bot {
 		w.answers(b, probe.HTTPGet.Path)
 	}
 	return b
+}
+
+// mountSecrets writes the files of the Secret's volume, as the kubelet does.
+func (w *world) mountSecrets(dir string) {
+	w.t.Helper()
+	for _, v := range w.pod.Volumes {
+		if v.Secret == nil {
+			continue
+		}
+		for _, item := range v.Secret.Items {
+			value, there := w.secrets[item.Key]
+			if !there {
+				w.t.Fatalf("the pod would not start: there is no %s in its Secret", item.Key)
+			}
+			must(w.t, os.WriteFile(filepath.Join(dir, v.Name, item.Path), []byte(value), 0o600))
+		}
+	}
 }
 
 // fits fails the test when the bot has ever had more memory than half of the chart's limit: the limit is there for what

@@ -30,38 +30,82 @@
 {{- $store := default dict .Values.config.store -}}
 {{- if .Values.existingConfigMap -}}
 {{- if .Values.persistence.enabled }}true{{ end -}}
-{{- else if not $store.url_env -}}
+{{- else if not (or $store.url_env $store.url_file) -}}
 {{- if hasPrefix "sqlite:" (default "sqlite:" $store.url) }}true{{ end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The environment variables that config names, one on each line. */}}
-{{- define "vllm-medic.envNames" -}}
-{{- if kindIs "map" . -}}
-{{- range $key, $value := . -}}
-{{- if and (hasSuffix "_env" $key) (kindIs "string" $value) }}{{ if $value }}
-{{ $value }}
-{{- end }}{{ else }}{{ include "vllm-medic.envNames" $value }}{{ end -}}
+{{/* Where the Secret is mounted: a folder, so that the kubelet can replace what is in it. */}}
+{{- define "vllm-medic.secretDir" -}}/etc/vllm-medic-secrets{{- end -}}
+
+{{/*
+The configuration that the pod gets: each ..._env is the file of that name in the Secret's folder, so that no secret is in
+the environment and each is read again when it changes. Those that extraEnv sets stay what they are.
+*/}}
+{{- define "vllm-medic.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- $set := list -}}
+{{- range .Values.extraEnv }}{{ $set = append $set .name }}{{ end -}}
+{{- include "vllm-medic.envToFiles" (dict "value" $config "set" $set "dir" (include "vllm-medic.secretDir" .)) -}}
+{{- toYaml $config -}}
 {{- end -}}
-{{- else if kindIs "slice" . -}}
-{{- range . }}{{ include "vllm-medic.envNames" . }}{{ end -}}
+
+{{/* Changes a value in place, and prints nothing. */}}
+{{- define "vllm-medic.envToFiles" -}}
+{{- $of := . -}}
+{{- if kindIs "map" $of.value -}}
+{{- range $key, $value := $of.value -}}
+{{- if and (hasSuffix "_env" $key) (kindIs "string" $value) -}}
+{{- if and $value (not (has $value $of.set)) -}}
+{{- $_ := set $of.value (printf "%s_file" (trimSuffix "_env" $key)) (printf "%s/%s" $of.dir $value) -}}
+{{- $_ := unset $of.value $key -}}
+{{- end -}}
+{{- else -}}
+{{- include "vllm-medic.envToFiles" (dict "value" $value "set" $of.set "dir" $of.dir) -}}
+{{- end -}}
+{{- end -}}
+{{- else if kindIs "slice" $of.value -}}
+{{- range $of.value }}{{ include "vllm-medic.envToFiles" (dict "value" . "set" $of.set "dir" $of.dir) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 
-{{- define "vllm-medic.env" -}}
-{{- $keys := dict -}}
+{{/* The files of the Secret's folder that a configuration names, one on each line. */}}
+{{- define "vllm-medic.fileNames" -}}
+{{- $of := . -}}
+{{- if kindIs "map" $of.value -}}
+{{- range $key, $value := $of.value -}}
+{{- if and (hasSuffix "_file" $key) (kindIs "string" $value) }}{{ if hasPrefix (printf "%s/" $of.dir) $value }}
+{{ trimPrefix (printf "%s/" $of.dir) $value }}
+{{- end }}{{ else }}{{ include "vllm-medic.fileNames" (dict "value" $value "dir" $of.dir) }}{{ end -}}
+{{- end -}}
+{{- else if kindIs "slice" $of.value -}}
+{{- range $of.value }}{{ include "vllm-medic.fileNames" (dict "value" . "dir" $of.dir) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The keys of the Secret by the names of their files, as YAML. Of an existing ConfigMap only secret.keys says them. */}}
+{{- define "vllm-medic.secretFiles" -}}
+{{- $files := dict -}}
 {{- if not .Values.existingConfigMap -}}
-{{- range splitList "\n" (include "vllm-medic.envNames" .Values.config) -}}
-{{- if trim . }}{{ $_ := set $keys (trim .) (trim .) }}{{ end -}}
+{{- $config := include "vllm-medic.config" . | fromYaml -}}
+{{- range splitList "\n" (include "vllm-medic.fileNames" (dict "value" $config "dir" (include "vllm-medic.secretDir" .))) -}}
+{{- if trim . }}{{ $_ := set $files (trim .) (trim .) }}{{ end -}}
 {{- end -}}
 {{- end -}}
-{{- range $name, $key := .Values.secret.keys }}{{ $_ := set $keys $name $key }}{{ end -}}
-{{- range $name := keys $keys | sortAlpha }}
+{{- range $name, $key := .Values.secret.keys }}{{ $_ := set $files $name $key }}{{ end -}}
+{{- if $files }}{{ toYaml $files }}{{ end -}}
+{{- end -}}
+
+{{/* The chart can't rewrite a configuration that it can't read: one that names variables still finds them. */}}
+{{- define "vllm-medic.env" -}}
+{{- if .Values.existingConfigMap -}}
+{{- range $name := keys .Values.secret.keys | sortAlpha }}
 - name: {{ $name }}
   valueFrom:
     secretKeyRef:
       name: {{ include "vllm-medic.secret" $ }}
-      key: {{ index $keys $name }}
+      key: {{ index $.Values.secret.keys $name }}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
