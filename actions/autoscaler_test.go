@@ -2,6 +2,7 @@ package actions_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -158,6 +159,52 @@ func TestTheAutoscalerThatKEDAMadeIsNotTurned(t *testing.T) {
 	}
 	if !strings.Contains(s.Title, "ScaledObject") || !strings.Contains(s.Cost, "controls the replica count") {
 		t.Errorf("title %q, cost %q", s.Title, s.Cost)
+	}
+}
+
+// The permission to raise a minimum is for the autoscaler that the pool names. Of any other the line to add is said, and
+// nothing is written.
+func TestAnAutoscalerThatThePoolDoesNotNameIsNotChanged(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		named incident.AutoscalerRef
+		want  string
+	}{
+		{"none", incident.AutoscalerRef{}, "pool llama-70b doesn't name it"},
+		{
+			"another", incident.AutoscalerRef{Kind: "HorizontalPodAutoscaler", Name: "other"},
+			"pool llama-70b names HorizontalPodAutoscaler other",
+		},
+		{
+			"another kind", incident.AutoscalerRef{Kind: "ScaledObject", Name: model},
+			"pool llama-70b names ScaledObject llama-70b",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.serve(2, nil, served())
+			b.create(hpas, hpa(2, 6))
+			s := b.propose(addOne)
+			b.pool.Autoscaler = tt.named
+			_, err := b.bot.Propose(t.Context(), b.pool, addOne)
+			var no *incident.RefusedError
+			if !errors.As(err, &no) || !strings.Contains(no.Reason, tt.want) ||
+				!strings.HasSuffix(no.Hint, "\nautoscaler: {kind: HorizontalPodAutoscaler, name: llama-70b}") {
+				t.Errorf("%+v", err)
+			}
+			if err := b.bot.Do(t.Context(), b.pool, s, incident.OpApply, "w"); outcome(err) != "refused" {
+				t.Errorf("it is written: %v", err)
+			}
+			if got := b.writes(kubetest.Bot); len(got) > 0 {
+				t.Errorf("written: %v", got)
+			}
+			found, err := b.bot.Autoscaler(t.Context(), b.pool)
+			if want := (incident.AutoscalerRef{Kind: "HorizontalPodAutoscaler", Name: model}); found != want || err != nil {
+				t.Errorf("found: %v, %v", found, err)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 
+	"github.com/vllm-medic/vllm-medic/actions/admission"
 	"github.com/vllm-medic/vllm-medic/actions/engineargs"
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
@@ -20,6 +21,11 @@ type Knob interface {
 	// Needs are the rights that the knob of a pool uses, those to write included, in the order of their use. It asks the
 	// cluster only about kinds that are not Kubernetes' own.
 	Needs(ctx context.Context, kinds kube.Kinds, pool incident.Pool) ([]kube.Need, error)
+	// Leaves are the fields that the knob of a pool writes, each with its limits. A policy of the API server holds the bot
+	// to them. There is one for each right to patch among Needs.
+	Leaves(ctx context.Context, kinds kube.Kinds, pool incident.Pool) ([]admission.Leaf, error)
+	// Shapes are those that its Leaves may have.
+	Shapes() []admission.Shape
 }
 
 // knobs has every kind of step that the bot can run: a row each, and those of the table of engine arguments.

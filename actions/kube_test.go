@@ -110,7 +110,9 @@ func underTest(t *testing.T) cluster {
 	if onSimulated() {
 		return sandbox(t)
 	}
-	return kube.Cluster(t)
+	c := kube.Cluster(t)
+	enforce(t, c)
+	return c
 }
 
 func newBench(t *testing.T) *bench {
@@ -183,7 +185,17 @@ func (b *bench) create(r schema.GroupVersionResource, o map[string]any) *unstruc
 	if err != nil {
 		b.t.Fatalf("create %s: %v", r.Resource, err)
 	}
+	if slices.Contains(incident.AutoscalerKinds(), got.GetKind()) && len(got.GetOwnerReferences()) == 0 {
+		b.named(incident.AutoscalerRef{Kind: got.GetKind(), Name: got.GetName()})
+	}
 	return got
+}
+
+// named makes an autoscaler the pool's, which gives the bot the right to change it.
+func (b *bench) named(a incident.AutoscalerRef) {
+	b.t.Helper()
+	b.pool.Autoscaler = a
+	b.grant(kubetest.Bot, incident.ModeApprove)
 }
 
 // serve makes the workload and waits until its controller is done with it.

@@ -211,13 +211,14 @@ func TestTheRulesAreWhatTheKnobsNeedAndInADryRunOnlyReading(t *testing.T) {
 		}
 		return r
 	}
+	b.pool.Autoscaler = incident.AutoscalerRef{Kind: "ScaledObject", Name: "theirs"}
 	want := map[incident.Mode][]rbacv1.PolicyRule{
 		incident.ModeApprove: {
 			rule("apps", "deployments", model, "get", "patch"), rule("apps", "deployments/scale", model, "get", "patch"),
-			rule("autoscaling", "horizontalpodautoscalers", "", "list", "patch"), rule("autoscaling.aibrix.ai",
-				"podautoscalers", "", "list", "patch"),
-			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get", "patch"), rule("keda.sh", "scaledobjects",
-				"", "list", "patch"),
+			rule("autoscaling", "horizontalpodautoscalers", "", "list"),
+			rule("autoscaling.aibrix.ai", "podautoscalers", "", "list"),
+			rule("gateway.envoyproxy.io", "backendtrafficpolicies", model, "get", "patch"),
+			rule("keda.sh", "scaledobjects", "", "list"), rule("keda.sh", "scaledobjects", "theirs", "patch"),
 		},
 		incident.ModeDryRun: {
 			rule("apps", "deployments", model, "get"), rule("apps", "deployments/scale", model, "get"), rule("autoscaling",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
+	"github.com/vllm-medic/vllm-medic/actions/replicas"
 	"github.com/vllm-medic/vllm-medic/actions/throttle"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -167,6 +168,12 @@ func (a *adjuster) propose(ctx context.Context, pool incident.Pool, req incident
 // Throttles names the limits that are set in a namespace and that a pool's throttle could adjust, without bounds.
 func (a *adjuster) Throttles(ctx context.Context, namespace string) ([]incident.ThrottleKnob, error) {
 	return throttle.List(ctx, a.cluster, namespace)
+}
+
+// Autoscaler is what scales the workload of a pool, and the pool would have to name; zero where nothing does, or the
+// workload itself.
+func (a *adjuster) Autoscaler(ctx context.Context, pool incident.Pool) (incident.AutoscalerRef, error) {
+	return replicas.AutoscalerOf(ctx, a.cluster, pool)
 }
 
 // configured refuses a knob that the pool does not name.

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/vllm-medic/vllm-medic/actions/admission"
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/replicas"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -83,13 +84,50 @@ func needs(ctx context.Context, kinds kube.Kinds, pool incident.Pool) ([]kube.Ne
 			return nil, fmt.Errorf("rights for pool %s: %w", pool.Name, err)
 		}
 		for _, need := range needs {
-			used := need.Verb != "patch" || pool.Mode == incident.ModeApprove || pool.Mode == incident.ModeAuto
+			used := need.Verb != "patch" || pool.Mode.Writes()
 			if used && !slices.Contains(out, need) {
 				out = append(out, need)
 			}
 		}
 	}
 	return out, nil
+}
+
+// Leaves are the fields that the knobs of a pool write in its mode, each with its limits.
+func (r *Registry) Leaves(ctx context.Context, pool incident.Pool) ([]admission.Leaf, error) {
+	return leaves(ctx, r.cluster, pool)
+}
+
+// Leaves is Registry.Leaves.
+func (k KnownKinds) Leaves(ctx context.Context, pool incident.Pool) ([]admission.Leaf, error) {
+	return leaves(ctx, k, pool)
+}
+
+func leaves(ctx context.Context, kinds kube.Kinds, pool incident.Pool) ([]admission.Leaf, error) {
+	if !pool.Mode.Writes() {
+		return nil, nil
+	}
+	var out []admission.Leaf
+	all := knobs()
+	for _, kind := range pool.Knobs.Kinds() {
+		of, err := all[kind].Leaves(ctx, kinds, pool)
+		if err != nil {
+			return nil, fmt.Errorf("fields of pool %s: %w", pool.Name, err)
+		}
+		out = append(out, of...)
+	}
+	return out, nil
+}
+
+// Shapes are those of all fields that a knob writes, by their ID.
+func Shapes() map[string]admission.Shape {
+	out := map[string]admission.Shape{}
+	for _, knob := range knobs() {
+		for _, s := range knob.Shapes() {
+			out[s.ID] = s
+		}
+	}
+	return out
 }
 
 // Lacks asks the API server whether the bot lacks a right. One for an autoscaler that this cluster does not have is not

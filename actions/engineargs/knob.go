@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/vllm-medic/vllm-medic/actions/admission"
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
 	"github.com/vllm-medic/vllm-medic/internal/cluster"
@@ -43,6 +44,26 @@ func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube
 	return kube.Required(out...), nil
 }
 
+// Leaves are the flag on the command line of the pool's container.
+func (k Knob) Leaves(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]admission.Leaf, error) {
+	if !hasArguments(pool.Workload) {
+		return nil, nil
+	}
+	w, err := c.Workload(ctx, pool.Workload)
+	if err != nil {
+		return nil, err
+	}
+	l := live.LimitsOf(pool, k.argument.kind)
+	return []admission.Leaf{{
+		Place: w, Shape: admission.Argument(k.argument.flag), Min: l.Min, Max: l.Max, Container: pool.Workload.Container,
+	}}, nil
+}
+
+// Shapes is that of the flag.
+func (k Knob) Shapes() []admission.Shape {
+	return []admission.Shape{admission.Argument(k.argument.flag)}
+}
+
 // Find reads the flag. Where it cannot be read, the field says so as broken.
 func (k Knob) Find(
 	ctx context.Context, c *kube.Reader, pool incident.Pool, at incident.Target,
@@ -68,7 +89,7 @@ func (k Knob) Find(
 		return nil, err
 	}
 	s := &setting{argument: k.argument, pool: pool, ref: ref, base: k.argument.field(o, ref.Container)}
-	s.base.Resource = r
+	s.base.Resource, s.base.Limits = r, live.LimitsOf(pool, k.argument.kind)
 	if s.box, s.flag, s.count, err = k.argument.read(o, ref.Container); err != nil {
 		return s.brokenBy(err)
 	}

@@ -2,6 +2,8 @@ package live
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -51,12 +53,15 @@ func operations(s Setting, to incident.Value, id string) ([]Operation, error) {
 		out = append(out, Test("/metadata/resourceVersion", f.Version))
 	}
 	out = append(out, change...)
+	added := f.notes(id)
 	switch {
 	case f.Subresource != "": // the scale subresource has no annotations of its own
 	case notes == nil:
-		out = append(out, Add("/metadata/annotations", map[string]string{Annotation: id}))
+		out = append(out, Add("/metadata/annotations", added))
 	default:
-		out = append(out, Add("/metadata/annotations/"+escapePointer(Annotation), id))
+		for _, key := range slices.Sorted(maps.Keys(added)) {
+			out = append(out, Add("/metadata/annotations/"+escapePointer(key), added[key]))
+		}
 	}
 	return out, nil
 }

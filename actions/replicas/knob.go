@@ -44,6 +44,11 @@ func (Knob) Find(
 	case err != nil:
 		return nil, err
 	}
+	if at.Name == "" && owner != nil {
+		if no := refuseUnnamed(pool, w, owner); no != nil {
+			return nil, no
+		}
+	}
 	if at.Name == "" || owner != nil && at.Key() == live.TargetOf(owner.object, incident.Target{}).Key() {
 		if owner != nil {
 			return newOwnerMinimum(c, pool, w, *owner)
@@ -95,7 +100,8 @@ func ownerAt(ctx context.Context, c *kube.Reader, kind ownerKind, at incident.Ta
 	return nil, fmt.Errorf("%w: %w", kube.ErrGone, no)
 }
 
-// Needs are the rights on the workload's scale, and those on whatever may own it.
+// Needs are the rights on the workload's scale, and those on whatever may own it: to see all, and to change the one that
+// the pool names.
 func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube.Need, error) {
 	w, err := c.Workload(ctx, pool.Workload)
 	if err != nil {
@@ -105,14 +111,10 @@ func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube
 	scale.Subresource = incident.SubresourceScale
 	out := []kube.Right{w.Right("get"), scale.Right("get"), scale.Right("patch")}
 	for _, kind := range listedKinds(w.Resource.Group) {
-		owners := kube.Place{Resource: kind.Resource, Namespace: pool.Workload.Namespace}
-		out = append(out, owners.Right("list"))
-		if kind.owner != nil {
-			out = append(out, owners.Right("patch"))
-		}
+		out = append(out, kube.Place{Resource: kind.Resource, Namespace: pool.Workload.Namespace}.Right("list"))
 	}
-	if w.Resource.Group == cluster.Models.Group && pool.Workload.Kind == cluster.ModelKind { // its own autoscaler
-		out = append(out, w.Right("patch"))
+	for _, o := range writtenOwners(pool, w) {
+		out = append(out, o.place.Right("patch"))
 	}
 	return kube.Required(out...), nil
 }

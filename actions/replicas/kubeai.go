@@ -11,7 +11,7 @@ import (
 // kubeai is KubeAI's Model, which scales itself: nothing is listed.
 func kubeai() ownerKind {
 	return ownerKind{
-		AutoscalerKind: cluster.AutoscalerKind{Kind: cluster.ModelKind, Resource: cluster.Models},
+		AutoscalerKind: cluster.AutoscalerKind{Kind: cluster.ModelKind, Resource: cluster.Models, Minimum: "minReplicas"},
 		owner:          model,
 	}
 }

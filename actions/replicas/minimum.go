@@ -56,7 +56,7 @@ func (m *ownerMinimum) Live() live.Field {
 			Field:   "spec." + m.of.minField,
 			Setting: m.of.minField,
 		}), Value: m.value(m.of.object), Resource: m.of.resource, Object: m.of.object,
-		Version: m.of.object.GetResourceVersion(), Path: m.path(), WhenAbsent: m.of.filled,
+		Version: m.of.object.GetResourceVersion(), Path: m.path(), WhenAbsent: m.of.filled, Limits: poolLimits(m.pool),
 		Read: func(o *unstructured.Unstructured) (incident.Value, error) { return m.value(o), nil },
 	}
 }

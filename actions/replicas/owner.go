@@ -42,6 +42,8 @@ type ownerKind struct {
 	list func(context.Context, *kube.Reader, *workload) ([]unstructured.Unstructured, error)
 	// owner is what the kind calls its limits; nil where the bot does not change them.
 	owner func(*unstructured.Unstructured) *owner
+	// filled is what the API server fills in for an absent minimum; empty when nothing.
+	filled string
 }
 
 // ownerKinds has a row for each kind of owner. Those that a cluster need not have come first.

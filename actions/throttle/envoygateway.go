@@ -37,6 +37,7 @@ const (
 func envoyGateway() gateway {
 	return gateway{
 		name: envoyGatewayName, kind: policyKind, find: findPolicy, needs: policyNeeds, list: listPolicies,
+		leaf: policyLeaf, fields: policyShapes,
 	}
 }
 
@@ -102,6 +103,7 @@ func findPolicy(
 		pool: pool, base: policyBase(o, field),
 		now: parallelDefault,
 	}}
+	p.base.Limits = p.bounds()
 	if p.base.Value, err = readLimit(o, field); err != nil {
 		var no *incident.RefusedError
 		if !errors.As(err, &no) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vllm-medic/vllm-medic/actions/admission"
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -25,6 +26,9 @@ type gateway struct {
 	find func(ctx context.Context, c *kube.Reader, pool incident.Pool, at incident.Target) (live.Setting, error)
 	// needs are the rights that the knob of a pool uses.
 	needs func(pool incident.Pool) []kube.Need
+	// leaf is the field that the knob of a pool writes, without its limits, and fields are the shapes of those there are.
+	leaf   func(pool incident.Pool) (kube.Place, admission.Shape)
+	fields func() []admission.Shape
 	// list names the limits that are set in a namespace.
 	list func(ctx context.Context, c *kube.Reader, namespace string) ([]incident.ThrottleKnob, error)
 }
@@ -64,6 +68,26 @@ func (Knob) Needs(_ context.Context, _ kube.Kinds, pool incident.Pool) ([]kube.N
 		return nil, err
 	}
 	return g.needs(pool), nil
+}
+
+// Leaves are the one field that is the pool's limit.
+func (Knob) Leaves(_ context.Context, _ kube.Kinds, pool incident.Pool) ([]admission.Leaf, error) {
+	g, err := gatewayOf(pool, incident.Target{})
+	if err != nil {
+		return nil, err
+	}
+	at, shape := g.leaf(pool)
+	l := live.LimitsOf(pool, incident.StepThrottle)
+	return []admission.Leaf{{Place: at, Shape: shape, Min: l.Min, Max: l.Max}}, nil
+}
+
+// Shapes are those of the fields of all gateways.
+func (Knob) Shapes() []admission.Shape {
+	var out []admission.Shape
+	for _, g := range gateways() {
+		out = append(out, g.fields()...)
+	}
+	return out
 }
 
 // gatewayOf is the gateway whose object is the target, else the one that the pool names.

@@ -21,7 +21,9 @@ func rbac(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rbac", Short: "print the Kubernetes permissions that a configuration needs, for kubectl apply",
 		Long: "Print the exact Kubernetes permissions that a configuration needs, as Roles and bindings for kubectl " +
-			"apply.\n\nA pool gets permissions to write only in the modes approve and auto, and only for its knobs.",
+			"apply.\n\nA pool gets permissions to write only in the modes approve and auto, and only for its knobs.\n\n" +
+			"With --admission, print ValidatingAdmissionPolicies instead: with them the API server refuses every change by " +
+			"the bot's service account but those of its knobs, within the limits of the configuration.",
 	}
 	fs := cmd.Flags()
 	file := configFlag(fs, t)
@@ -30,6 +32,8 @@ func rbac(t terminal) *cobra.Command {
 	fs.StringVar(&to.Name, "service-account", "vllm-medic", "the `NAME` of the bot's service account")
 	required := fs.Bool("required-only", false, "leave out the permissions that the bot can do without")
 	dry := fs.Bool("dry-run", false, "print what serve --dry-run needs: no permission to write")
+	admission := fs.Bool("admission", false, "print the policies that hold the bot to its limits, instead of permissions")
+	cmd.MarkFlagsMutuallyExclusive("admission", "required-only")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := to.Validate(); err != nil {
 			return usageError{fmt.Sprintf("rbac: %v", err)}
@@ -37,6 +41,9 @@ func rbac(t terminal) *cobra.Command {
 		l, err := load(*file, config.Options{Offline: true, AllowUnauthenticated: true, DryRun: *dry}, t)
 		if err != nil {
 			return err
+		}
+		if *admission {
+			return printPolicies(cmd.Context(), t, filepath.Base(*file), l, to)
 		}
 		return printGrants(cmd.Context(), t, filepath.Base(*file), l, to, *required)
 	}
@@ -58,12 +65,8 @@ func printGrants(ctx context.Context, t terminal, file string, l loaded, to app.
 	if len(l.Pools) > 0 {
 		say(w, "#\n")
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, p := range l.Pools {
-		say(tw, "#   %s\t%s\t%s\n", p.Name, p.Mode, writes(p))
-	}
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print the permissions: %w", err)
+	if err := printPools(w, l.Pools, writes); err != nil {
+		return err
 	}
 	for _, g := range grants {
 		printGrant(w, g, to)
@@ -71,10 +74,22 @@ func printGrants(ctx context.Context, t terminal, file string, l loaded, to app.
 	return nil
 }
 
+// printPools says of each pool what it is allowed.
+func printPools(w io.Writer, pools []incident.Pool, allowed func(incident.Pool) string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range pools {
+		say(tw, "#   %s\t%s\t%s\n", p.Name, p.Mode, allowed(p))
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("print the pools: %w", err)
+	}
+	return nil
+}
+
 // writes says what a pool may change.
 func writes(p incident.Pool) string {
 	knobs := p.Knobs.Kinds()
-	if p.Mode != incident.ModeApprove && p.Mode != incident.ModeAuto || len(knobs) == 0 {
+	if !p.Mode.Writes() || len(knobs) == 0 {
 		return "read only"
 	}
 	out := make([]string, len(knobs))

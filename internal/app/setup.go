@@ -287,6 +287,10 @@ func (r *setupReader) answers(ctx context.Context, c setup.Candidate) setup.Answ
 		pool.HTTPRoute = at.Value
 	}
 	pool.Knobs.Replicas = &incident.IntKnob{Min: 1, Max: setup.Most}
+	// Where nobody can say who scales it, asking for the knob says why.
+	if at, err := r.knobs.Autoscaler(ctx, pool); err == nil {
+		pool.Autoscaler, out.Autoscaler = at, at
+	}
 	out.Knobs = append(out.Knobs, r.ask(ctx, pool, incident.StepReplicas))
 	for _, row := range incident.EngineArguments() {
 		out.Knobs = append(out.Knobs, r.askArgument(ctx, pool, row))

@@ -99,6 +99,9 @@ type poolFile struct {
 	Matchers map[string]string `yaml:"matchers"`
 	// The Kubernetes object that runs the model. Without it the bot can't change replicas and engine arguments.
 	Workload *workloadFile `yaml:"workload,omitempty"`
+	// The autoscaler that scales the workload, in the workload's namespace. The bot raises the minimum of no other, and
+	// needs no permission to change others. Without it, replicas of a workload that has an autoscaler aren't changed.
+	Autoscaler *autoscalerFile `yaml:"autoscaler,omitempty"`
 	// The HTTPRoute that routes to this pool. The gateway's metrics are then read for it alone; without it they count
 	// only if the namespace has a single route. A throttle whose policy targets other routes is blocked.
 	HTTPRoute *httpRouteFile `yaml:"http_route,omitempty"`
@@ -128,6 +131,13 @@ type workloadFile struct {
 	Container string `yaml:"container,omitempty"`
 }
 
+type autoscalerFile struct {
+	// The kind of autoscaler.
+	Kind string `yaml:"kind" jsonschema:"enum=ScaledObject,enum=PodAutoscaler,enum=HorizontalPodAutoscaler"`
+	// Its name.
+	Name string `yaml:"name"`
+}
+
 type httpRouteFile struct {
 	// Its namespace. Default: the workload's, else the one in matchers.
 	Namespace string `yaml:"namespace,omitempty"`
@@ -136,8 +146,7 @@ type httpRouteFile struct {
 }
 
 type knobsFile struct {
-	// The number of replicas. If an HPA or a KEDA ScaledObject controls it, the autoscaler's minimum is changed
-	// instead.
+	// The number of replicas. If the pool's autoscaler controls it, the autoscaler's minimum is changed instead.
 	Replicas  *intKnobFile      `yaml:"replicas,omitempty"`
 	Arguments argumentKnobsFile `yaml:",inline"`
 	// A limit on admitted requests. A mitigation: it is undone after recovery.

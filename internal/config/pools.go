@@ -32,6 +32,10 @@ func (l *loader) pools(f file, cfg Config) []incident.Pool {
 				l.at(path+".match", "ambiguous with pools[%d] (%s): add a label to the match of one of the two", m,
 					b.Name)
 			}
+			if x := a.Autoscaler; !x.IsZero() && x == b.Autoscaler && a.Workload.Namespace == b.Workload.Namespace {
+				l.at(path+".autoscaler", "duplicate autoscaler %s (also pools[%d], %s); one object belongs to one pool", x, m,
+					b.Name)
+			}
 			if sameObject(a.Workload, b.Workload) {
 				l.at(path+".workload", "duplicate workload %s (also pools[%d])", a.Workload, m)
 			}
@@ -88,6 +92,9 @@ func (l *loader) pool(path string, f poolFile, cfg Config,
 	if f.Workload != nil {
 		p.Workload = l.workload(path+".workload", *f.Workload)
 	}
+	if f.Autoscaler != nil {
+		p.Autoscaler = l.autoscaler(path+".autoscaler", *f.Autoscaler, p.Workload)
+	}
 	if f.HTTPRoute != nil {
 		p.HTTPRoute = l.route(path+".http_route", *f.HTTPRoute, cmp.Or(p.Workload.Namespace, f.Matchers["namespace"]))
 	}
@@ -110,6 +117,19 @@ func (l *loader) route(path string, f httpRouteFile, namespace string) incident.
 		}
 	}
 	return r
+}
+
+func (l *loader) autoscaler(path string, f autoscalerFile, w incident.WorkloadRef) incident.AutoscalerRef {
+	if w.IsZero() {
+		l.at(path, "needs the pool's workload, which it scales")
+	}
+	if kinds := incident.AutoscalerKinds(); !slices.Contains(kinds, f.Kind) {
+		l.at(path+".kind", "%s", strictyaml.NotThere("kind", f.Kind, kinds))
+	}
+	if f.Name == "" {
+		l.at(path+".name", "is required: the name of the %s", cmp.Or(f.Kind, "autoscaler"))
+	}
+	return incident.AutoscalerRef{Kind: f.Kind, Name: f.Name}
 }
 
 func (l *loader) workload(path string, f workloadFile) incident.WorkloadRef {

@@ -48,6 +48,14 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 				`such as U0123456789; in Slack open the person's profile`,
 		},
 		{
+			"an autoscaler of no kind", "  - name: llama\n",
+			"  - name: llama\n    autoscaler: {kind: HPA, name: llama}\n", `pools[0].autoscaler.kind: unknown kind "HPA"`,
+		},
+		{
+			"an autoscaler of no name", "  - name: llama\n",
+			"  - name: llama\n    autoscaler: {kind: ScaledObject, name: \"\"}\n", "pools[0].autoscaler.name: is required",
+		},
+		{
 			"a reminder after the end", "mode: approve\n",
 			"mode: approve\napprovers: {default: {users: [U01], expire: 10m, remind: 10m}}\n",
 			"approvers.default.remind: 10 min before the end of a request that is open for 10 min is too early",

@@ -1,6 +1,9 @@
 package incident
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Pool is one served model on one Kubernetes workload. Its name is unique in a configuration.
 type Pool struct {
@@ -10,6 +13,8 @@ type Pool struct {
 	// Matchers are put into every query for this pool, by label name.
 	Matchers map[string]string `json:"matchers,omitempty"`
 	Workload WorkloadRef       `json:"workload"`
+	// Autoscaler is what scales the workload and is in its namespace; zero where none is named, and then none is changed.
+	Autoscaler AutoscalerRef `json:"autoscaler,omitzero"`
 	// HTTPRoute is the route at the gateway that leads here; zero where none is named.
 	HTTPRoute RouteRef `json:"http_route,omitzero"`
 	SLO       SLO      `json:"slo"`
@@ -46,6 +51,34 @@ func (w WorkloadRef) IsZero() bool { return w.Name == "" }
 
 // String is "Deployment llm/llama-70b".
 func (w WorkloadRef) String() string { return w.Kind + " " + w.Namespace + "/" + w.Name }
+
+// AutoscalerRef names the autoscaler of a pool's workload.
+type AutoscalerRef struct {
+	// Kind is one of AutoscalerKinds.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// IsZero says that none is named.
+func (a AutoscalerRef) IsZero() bool { return a == AutoscalerRef{} }
+
+// String is "ScaledObject llama-70b", or nothing for the zero AutoscalerRef.
+func (a AutoscalerRef) String() string {
+	if a.IsZero() {
+		return ""
+	}
+	return a.Kind + " " + a.Name
+}
+
+// Setting is the line of a pool that names it: "autoscaler: {kind: ScaledObject, name: llama-70b}".
+func (a AutoscalerRef) Setting() string {
+	return fmt.Sprintf("autoscaler: {kind: %s, name: %s}", a.Kind, a.Name)
+}
+
+// AutoscalerKinds are the kinds of autoscalers whose minimum the bot raises. actions/replicas adjusts them.
+func AutoscalerKinds() []string {
+	return []string{"ScaledObject", "PodAutoscaler", "HorizontalPodAutoscaler"}
+}
 
 // RouteRef names one HTTPRoute of the Gateway API.
 type RouteRef struct {

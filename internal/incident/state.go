@@ -92,6 +92,9 @@ const (
 // Modes lists every mode, the most careful first.
 func Modes() []Mode { return []Mode{ModeObserve, ModeDryRun, ModeApprove, ModeAuto} }
 
+// Writes says that the bot may change something in this mode.
+func (m Mode) Writes() bool { return m == ModeApprove || m == ModeAuto }
+
 // Op is what is done to a step's target: the step itself or its undo.
 type Op string
 

@@ -30,9 +30,11 @@ type Pool struct {
 	Match    Guess[map[string]string]
 	Matchers Guess[map[string]string]
 	Workload Guess[incident.WorkloadRef]
-	Route    Guess[incident.RouteRef]
-	SLO      Guess[string]
-	Knobs    []Knob
+	// Autoscaler scales the workload; zero where none does.
+	Autoscaler incident.AutoscalerRef
+	Route      Guess[incident.RouteRef]
+	SLO        Guess[string]
+	Knobs      []Knob
 }
 
 // Sure says that the configuration takes the pool as it is.
@@ -44,7 +46,9 @@ type Answers struct {
 	Profiles []Profile
 	Unread   string
 	Routes   []Route
-	Knobs    []KnobAnswer
+	// Autoscaler scales the workload; zero where none does.
+	Autoscaler incident.AutoscalerRef
+	Knobs      []KnobAnswer
 }
 
 // Route is a route that leads to the pods of a candidate; By is what stands between: "Service llama-70b".
@@ -143,7 +147,7 @@ func poolOf(c Candidate, a Answers) Pool {
 		p.Workload.Why = strings.TrimSpace(p.Workload.Why + " " + c.Container.Why)
 		p.Workload.Question = c.Container.Question
 	}
-	p.Knobs = knobsOf(a.Knobs)
+	p.Knobs, p.Autoscaler = knobsOf(a.Knobs), a.Autoscaler
 	return p
 }
 

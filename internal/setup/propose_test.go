@@ -91,6 +91,23 @@ func TestReplicasAreBoundByWhatStands(t *testing.T) {
 	}
 }
 
+// The bot may change no autoscaler but the one that is named, so the one that was found is.
+func TestTheAutoscalerThatWasFoundIsNamed(t *testing.T) {
+	t.Parallel()
+	for want, found := range map[string]incident.AutoscalerRef{
+		"    autoscaler: {kind: ScaledObject, name: llama-70b}\n": {Kind: "ScaledObject", Name: "llama-70b"},
+		"    autoscaler: {kind: ScaledObject, name: \"123\"}\n":   {Kind: "ScaledObject", Name: "123"},
+		"": {},
+	} {
+		p := Pool{Name: "a", Autoscaler: found}
+		p.Matchers.Sure, p.Match.Sure = true, true
+		text := string(Write(Proposal{Pools: []Pool{p}}))
+		if !strings.Contains(text, want) || (want == "") == strings.Contains(text, "autoscaler:") {
+			t.Errorf("%v:\n%s", found, text)
+		}
+	}
+}
+
 func TestArgumentsAreBoundByTheirValue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -264,6 +264,12 @@ func (w *writer) pool(p Pool, off bool) {
 		w.line(4, "# match: %s", labels(p.Match.Value))
 	}
 	w.workload(p.Workload)
+	if !p.Autoscaler.IsZero() {
+		w.say(4, fmt.Sprintf("%s scales it: the bot raises the minimum of this one, and of no other.", p.Autoscaler))
+		w.line(4, "autoscaler: %s", Setting{
+			{"kind", quoted(p.Autoscaler.Kind)}, {"name", quoted(p.Autoscaler.Name)},
+		}.text())
+	}
 	w.route(p.Route)
 	guessLines(w, 4, p.SLO)
 	w.line(4, "slo: %s", p.SLO.Value)

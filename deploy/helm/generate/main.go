@@ -1,5 +1,5 @@
 // Command generate writes what the Helm chart has of other folders: alert rules, dashboards, the example of
-// Alertmanager's routes, and the configuration's schema within that of the values.
+// Alertmanager's routes, the conditions of admission policies, and the configuration's schema within that of the values.
 package main
 
 import (
@@ -66,6 +66,11 @@ func generated() (map[string][]byte, error) {
 			out[filepath.Join(copied.to, filepath.Base(path))] = b
 		}
 	}
+	leaves, err := admissionShapes()
+	if err != nil {
+		return nil, err
+	}
+	out["files/admission.yaml"] = leaves
 	schema, err := valuesSchema()
 	if err != nil {
 		return nil, err
