@@ -18,11 +18,13 @@ func (k ownerKind) shape() admission.Shape {
 	return admission.Field{Path: []string{k.Minimum}, Setting: k.Minimum, Filled: k.filled}.Shape()
 }
 
-// Shapes are those of a scale, and of the minimum of each kind of owner.
+// Shapes are those of a scale, and of the minimum of each kind of owner that the bot changes.
 func (Knob) Shapes() []admission.Shape {
 	out := []admission.Shape{scaleShape()}
 	for _, k := range ownerKinds() {
-		out = append(out, k.shape())
+		if k.owner != nil {
+			out = append(out, k.shape())
+		}
 	}
 	return out
 }

@@ -22,8 +22,8 @@ const plainHead = `# vllm-medic without Helm: the chart with its defaults, in th
 #
 # It changes nothing: mode dry-run, no pools, no permission to write. Before applying it, write your configuration into
 # the ConfigMap, and create the Secret vllm-medic with the keys that the volume secrets names. Apply with it what
-# vllm-medic rbac --config medic.yaml prints. After a change of the ConfigMap, restart the pods: kubectl rollout restart
-# deployment/vllm-medic --namespace vllm-medic
+# vllm-medic rbac --config medic.yaml prints, and the same command with --admission. After a change of the ConfigMap,
+# restart the pods: kubectl rollout restart deployment/vllm-medic --namespace vllm-medic
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -39,7 +39,8 @@ func TestThePlainManifestsAreTheChart(t *testing.T) {
 	t.Parallel()
 	const path = "../../deploy/kubernetes/vllm-medic.yaml"
 	out, errs, err := helm.Run(t, "template", "vllm-medic", folder, "--namespace", "vllm-medic",
-		"--set", "persistence.keep=false")
+		"--set", "persistence.keep=false",
+		"--set", "rbac.admission=false") // rbac --admission prints them for the configuration that is written into it
 	if err != nil {
 		t.Fatalf("helm template: %v\n%s", err, errs)
 	}

@@ -56,6 +56,11 @@ func values() map[string]string {
 		"a route": "config:\n  mode: approve\n  pools:" + named(pool+"      http_route: {name: NAME}\n"+knobs, "one") +
 			named(pool+"      http_route: {namespace: gateways, name: NAME}\n"+knobs, "two"),
 		"no workload": "config:\n  mode: approve\n  pools: [{name: x, match: {a: b}, matchers: {a: b}}]",
+		"an autoscaler": "config:\n  mode: approve\n  pools:" +
+			named(pool+"      autoscaler: {kind: ScaledObject, name: NAME}\n"+knobs, "one") +
+			named(pool+"      autoscaler: {kind: HorizontalPodAutoscaler, name: NAME-hpa}\n"+knobs, "two") +
+			named(pool+"      autoscaler: {kind: PodAutoscaler, name: NAME}\n"+
+				strings.ReplaceAll(knobs, "field: requests", "field: maxParallelRequests"), "three"),
 		"in default": "config:\n  pools:" + strings.ReplaceAll(named(pool, "one"), "namespace: llm, name",
 			"namespace: default, name"),
 		"an unknown kind": "rbac: {kinds: {ScaledObject.keda.sh: scaledobjects}}\nconfig:\n  mode: auto\n  pools:" +
@@ -135,7 +140,7 @@ func roles(t *testing.T, all []unstructured.Unstructured) map[string]role {
 }
 
 // rbac is what vllm-medic rbac prints for the configuration that the chart makes of the values.
-func rbac(t *testing.T, namespace, text string) []byte {
+func rbac(t *testing.T, namespace, text string, flags ...string) []byte {
 	t.Helper()
 	var v struct {
 		DryRun         bool `json:"dryRun"`
@@ -161,7 +166,7 @@ func rbac(t *testing.T, namespace, text string) []byte {
 	if v.RBAC.Optional != nil && !*v.RBAC.Optional {
 		args = append(args, "--required-only")
 	}
-	cmd := exec.CommandContext(t.Context(), medic, args...)
+	cmd := exec.CommandContext(t.Context(), medic, append(args, flags...)...)
 	kubeconfig := filepath.Join(t.TempDir(), "none") // the cluster isn't asked about known kinds
 	if strings.Contains(text, "rbac: {kinds:") {
 		c := cluster.Cluster(t)

@@ -18,7 +18,7 @@ vllm-medic rbac and of check --live, in Go internal/app/liverights.go; a test co
 {{- else if eq $kind "throttle" }}
 {{- include "vllm-medic.throttleRights" (dict "p" $p "k" $knob "writes" $writes) }}
 {{- else if eq $kind "replicas" }}
-{{- include "vllm-medic.replicaRights" (dict "root" $ "w" $w "writes" $writes) }}
+{{- include "vllm-medic.replicaRights" (dict "root" $ "w" $w "writes" $writes "autoscaler" $p.autoscaler) }}
 {{- else }}
 {{- include "vllm-medic.argumentRights" (dict "root" $ "w" $w "writes" $writes) }}
 {{- end }}
@@ -97,8 +97,8 @@ default||events|list||optional
 {{- if hasSuffix "|kubeai.org|models" $of }}
 {{ $of }}|patch|{{ .w.name }}|
 {{- end }}
-{{- range $owners }}
-{{ $ns }}|{{ . }}|patch||
+{{- with .autoscaler }}
+{{ $ns }}|{{ include "vllm-medic.autoscaler" .kind }}|patch|{{ .name }}|
 {{- end }}
 {{- end }}
 {{- range $owners }}
