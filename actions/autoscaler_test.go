@@ -173,11 +173,13 @@ func TestAnAutoscalerThatThePoolDoesNotNameIsNotChanged(t *testing.T) {
 	}{
 		{"none", incident.AutoscalerRef{}, "pool llama-70b doesn't name it"},
 		{
-			"another", incident.AutoscalerRef{Kind: "HorizontalPodAutoscaler", Name: "other"},
+			"another",
+			incident.AutoscalerRef{Kind: "HorizontalPodAutoscaler", Name: "other"},
 			"pool llama-70b names HorizontalPodAutoscaler other",
 		},
 		{
-			"another kind", incident.AutoscalerRef{Kind: "ScaledObject", Name: model},
+			"another kind",
+			incident.AutoscalerRef{Kind: "ScaledObject", Name: model},
 			"pool llama-70b names ScaledObject llama-70b",
 		},
 	} {

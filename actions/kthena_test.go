@@ -43,20 +43,31 @@ func TestAnAutoscalerOfKthenaIsNotScaledAgainst(t *testing.T) {
 		want       string // of the refusal; empty: none
 	}{
 		{"one target", "AutoscalingPolicy", homogeneous, elsewhere + "spec.homogeneousTarget.minReplicas there"},
-		{"one target of a binding", "AutoscalingPolicyBinding", homogeneous,
-			"AutoscalingPolicyBinding scaler sets the replicas of ModelServing"},
+		{
+			"one target of a binding", "AutoscalingPolicyBinding", homogeneous,
+			"AutoscalingPolicyBinding scaler sets the replicas of ModelServing",
+		},
 		{"no kind", "AutoscalingPolicy", map[string]any{"homogeneousTarget": bounds(map[string]any{
 			"target": map[string]any{"targetRef": map[string]any{"name": model}},
 		})}, elsewhere + "spec.homogeneousTarget.minReplicas there"},
 		{"several targets", "AutoscalingPolicy", map[string]any{"heterogeneousTarget": map[string]any{"params": []any{
 			bounds(map[string]any{"target": other}), bounds(map[string]any{"target": target("ModelServing")}),
 		}}}, elsewhere + "spec.heterogeneousTarget.params[1].minReplicas there"},
-		{"its roles", "AutoscalingPolicy", map[string]any{"disaggregatedTarget": target("ModelServing")},
-			elsewhere + "minReplicas of the roles in spec.disaggregatedTarget.roles there"},
-		{"another ModelServing", "AutoscalingPolicy",
-			map[string]any{"homogeneousTarget": bounds(map[string]any{"target": other})}, ""},
-		{"another kind", "AutoscalingPolicy",
-			map[string]any{"homogeneousTarget": bounds(map[string]any{"target": target("Deployment")})}, ""},
+		{
+			"its roles", "AutoscalingPolicy",
+			map[string]any{"disaggregatedTarget": target("ModelServing")},
+			elsewhere + "minReplicas of the roles in spec.disaggregatedTarget.roles there",
+		},
+		{
+			"another ModelServing", "AutoscalingPolicy",
+			map[string]any{"homogeneousTarget": bounds(map[string]any{"target": other})},
+			"",
+		},
+		{
+			"another kind", "AutoscalingPolicy",
+			map[string]any{"homogeneousTarget": bounds(map[string]any{"target": target("Deployment")})},
+			"",
+		},
 		{"metrics alone", "AutoscalingPolicy", map[string]any{"metrics": []any{}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

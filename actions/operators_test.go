@@ -29,15 +29,18 @@ func TestARefusedOperatorsObjectSaysWhichFieldToChange(t *testing.T) {
 			kubetest.LLMInferenceServices, "spec.scaling.minReplicas where spec.scaling is set", "VLLM_ADDITIONAL_ARGS",
 		},
 		{
-			"RayService", schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayservices"},
+			"RayService",
+			schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayservices"},
 			kubetest.RayServices, "spec.serveConfigV2", "engine_kwargs in spec.serveConfigV2",
 		},
 		{
-			"RayCluster", schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"},
+			"RayCluster",
+			schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"},
 			kubetest.RayClusters, "spec.workerGroupSpecs[].replicas", "",
 		},
 		{
-			"NIMService", schema.GroupVersionResource{Group: "apps.nvidia.com", Version: "v1alpha1", Resource: "nimservices"},
+			"NIMService",
+			schema.GroupVersionResource{Group: "apps.nvidia.com", Version: "v1alpha1", Resource: "nimservices"},
 			kubetest.NIMServices, "spec.scale.hpa.minReplicas", "spec.args",
 		},
 	} {

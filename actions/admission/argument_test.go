@@ -3,9 +3,10 @@ package admission
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const flag = "max-num-batched-tokens"

@@ -25,8 +25,10 @@ func TestAProgramThatSetAFieldAloneIsACautionWhateverItsAge(t *testing.T) {
 		want            string // of the caution; empty: none
 	}{
 		{"kthena-controller-manager", alone, time.Minute, "kthena-controller-manager set spec.replicas at 13:14:00 UTC"},
-		{"kthena-controller-manager", alone, month,
-			"kthena-controller-manager, a program, set spec.replicas on 2026-10-27 at 13:15 UTC and may set it again"},
+		{
+			"kthena-controller-manager", alone, month,
+			"kthena-controller-manager, a program, set spec.replicas on 2026-10-27 at 13:15 UTC and may set it again",
+		},
 		{"kthena-controller-manager", noted, month, "a program"},
 		{"kthena-controller-manager", whole, month, ""},
 		{"kthena-controller-manager", `[`, month, ""},

@@ -48,8 +48,10 @@ type ownerKind struct {
 
 // ownerKinds has a row for each kind of owner. Those that a cluster need not have come first.
 func ownerKinds() []ownerKind {
-	return []ownerKind{keda(), aibrix(), kthena(cluster.KthenaPolicy), kthena(cluster.KthenaBinding),
-		horizontalPodAutoscaler(), kubeai()}
+	return []ownerKind{
+		keda(), aibrix(), kthena(cluster.KthenaPolicy), kthena(cluster.KthenaBinding),
+		horizontalPodAutoscaler(), kubeai(),
+	}
 }
 
 // listedKinds are those whose objects are apart from the workload, which is of this API group.

@@ -55,8 +55,10 @@ func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
 
 // names says whether a flag of these was given.
 func (apiClient) names(fs *pflag.FlagSet) bool {
-	flags := []string{"server", "token-file", "ca-file", "tls-server-name", "allow-plain-http", "kube", "context",
-		"kubeconfig"}
+	flags := []string{
+		"server", "token-file", "ca-file", "tls-server-name", "allow-plain-http", "kube", "context",
+		"kubeconfig",
+	}
 	return slices.ContainsFunc(flags, fs.Changed)
 }
 

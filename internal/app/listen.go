@@ -208,8 +208,11 @@ func (a *App) opsRoutes() (http.Handler, error) {
 			counter: a.store, logger: a.opts.Logger.With("part", "metrics"), now: a.store.Now, panics: a.panics,
 			pools: a.poolNames, diagnoses: a.playbooks.diagnoses,
 		},
-		a.playbooks, files{a.opts.Config.Files}, notifications(a.dispatchers), a.outgoing, a.ignored,
-		spans{a.tracer}, a.connections, a.door.answers,
+		a.playbooks,
+		files{a.opts.Config.Files},
+		notifications(a.dispatchers), a.outgoing, a.ignored,
+		spans{a.tracer},
+		a.connections, a.door.answers,
 	}
 	if a.slack != nil {
 		all = append(all, a.slack)

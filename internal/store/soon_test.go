@@ -71,8 +71,10 @@ func TestEditsThatOnlyCountWaitAndOthersDoNot(t *testing.T) {
 			if ok(t, err); len(ms) != 1 {
 				t.Fatalf("%d messages are due", len(ms))
 			}
-			ok(t, s.Commit(t.Context(), incident.Change{Incident: inc, Expect: inc.Version, Render: true,
-				Entries: []incident.Entry{{At: now, Kind: incident.KindAsked, Text: "x", Thread: true}}}))
+			ok(t, s.Commit(t.Context(), incident.Change{
+				Incident: inc, Expect: inc.Version, Render: true,
+				Entries: []incident.Entry{{At: now, Kind: incident.KindAsked, Text: "x", Thread: true}},
+			}))
 			inc.Version++
 			last = ms[0]
 			last.Sent, last.NextAt = last.Wanted, s.Now().Add(incident.CountGap)

@@ -38,7 +38,8 @@ func TestEachLeafOfARealObjectButTheKnobsOwnIsHeld(t *testing.T) {
 			groups, "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "grouped",
 			map[string]any{
 				"replicas": int64(2), "size": int64(4), "leaderWorkerTemplate": fullSpec(t, "Deployment")["template"],
-			}, "none", 300,
+			},
+			"none", 300,
 		},
 		{
 			hpas, "autoscaling/v2", "HorizontalPodAutoscaler", "deployed", fullSpec(t, "HorizontalPodAutoscaler"),
