@@ -92,7 +92,7 @@ func (l *loader) secret(path, env, file string, needed bool, parse func(string) 
 	}
 	s, err := reread.SecretFile(l.files, path+"_file", l.file(file), parse)
 	if err != nil {
-		l.at(path+"_file", "%s", strings.ReplaceAll(err.Error(), l.file(file), shownFile(file)))
+		l.at(path+"_file", "%s", strings.Replace(err.Error(), l.file(file), shownFile(file), 1))
 		return Secret{}
 	}
 	return Secret{s.Value}

@@ -12,14 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
-	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
 // Reader reads a store that may belong to a running bot, and cannot write to it. Use OpenReadOnly. It is safe for
 // concurrent use.
 type Reader struct {
-	s        *Store
-	password string
+	s *Store
 }
 
 // OpenReadOnly connects to sqlite:///path or postgres://... to read only: nothing is created, migrated or locked, so it
@@ -63,7 +61,7 @@ func (r *Reader) openServer(rawURL string) error {
 	if err != nil {
 		return err
 	}
-	r.s.postgres, r.password = true, cfg.Password
+	r.s.postgres, r.s.access.url = true, func() string { return rawURL }
 	// Not as a parameter of the start, which a PgBouncer refuses. Behind a pooler it would make the connection's next
 	// client read only, so there it is only the methods of a Reader that write nothing.
 	r.s.read = r.s.openServer(cfg, func(ctx context.Context, conn *pgx.Conn) error {
@@ -79,7 +77,7 @@ func (r *Reader) known(ctx context.Context) error {
 	switch {
 	case err != nil && r.s.postgres:
 		return fmt.Errorf("PostgreSQL does not answer, or no vllm-medic has used this database: %s",
-			redact.Without(err.Error(), r.password))
+			r.s.access.hide(err))
 	case err != nil:
 		return fmt.Errorf("the file cannot be read, or no vllm-medic has used it: %w", err)
 	}

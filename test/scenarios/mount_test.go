@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -42,8 +41,9 @@ func mount(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.MkdirAll(to, 0o700))
 	versions, err := filepath.Glob(filepath.Join(to, "..2*"))
 	ts.Check(err)
-	is := fmt.Sprintf("..2026_11_26_03_11_%02d.%d", len(versions), len(versions))
-	ts.Check(os.CopyFS(filepath.Join(to, is), os.DirFS(from)))
+	dir, err := os.MkdirTemp(to, "..2026_11_26_03_11_01.")
+	ts.Check(err)
+	ts.Check(os.CopyFS(dir, os.DirFS(from)))
 	files, err := os.ReadDir(from)
 	ts.Check(err)
 	for _, f := range files {
@@ -51,7 +51,7 @@ func mount(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 		}
 	}
-	ts.Check(os.Symlink(is, filepath.Join(to, "..data_tmp")))
+	ts.Check(os.Symlink(filepath.Base(dir), filepath.Join(to, "..data_tmp")))
 	ts.Check(os.Rename(filepath.Join(to, "..data_tmp"), filepath.Join(to, "..data")))
 	for _, old := range versions {
 		ts.Check(os.RemoveAll(old))
