@@ -3,6 +3,7 @@ package redact
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Invisible says whether a character can't be seen, or makes what follows look otherwise: control characters, and those
@@ -17,10 +18,10 @@ func Invisible(r rune) bool {
 }
 
 // Visible puts a replacement character in place of each that can't be seen, so that a reader sees that something was
-// there: terminals, pages and messages show the words of others through it. A carriage return before a line end is part
+// there, and for what is no UTF-8: terminals, pages and messages show the words of others through it. A carriage return before a line end is part
 // of it.
 func Visible(s string) string {
-	if !strings.ContainsFunc(s, Invisible) {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, Invisible) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
