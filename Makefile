@@ -18,7 +18,7 @@ plain := ./test/chart ./test/crash ./test/docs ./test/flood ./test/image ./test/
 # what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
 # of which some tests are too slow for the detector. All of it gives way to whoever waits for a scrape or a rollout.
 single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/efficacy ./test/grafana ./test/pages
-arithmetic := $(single) ./internal/playbooktest ./test/fleet ./test/fleet/trial
+arithmetic := $(single) ./internal/cluster ./internal/playbooktest ./test/fleet ./test/fleet/trial
 
 # Lint has vetted it; linked without what only a debugger reads. A program with the race detector sleeps a second before
 # it ends, to let races show; a tenth does for a test. What is compiled does not depend on where the tree is, so that a

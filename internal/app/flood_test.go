@@ -116,7 +116,7 @@ func floodWith(t *testing.T, url string, body []byte) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer hook-secret")
+	req.Header.Set("Authorization", "Bearer hook-secret-of-tests")
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestHealthAndReadinessSayDifferentThings(t *testing.T) {
 			clock := now
 			a := &App{
 				opts: Options{Logger: slog.New(slog.DiscardHandler)}, registry: prometheus.NewRegistry(), store: ill{err: tt.store},
-				outgoing: newOutgoing(), connections: newConnections(quiet()), door: newDoor(nil, quiet()),
+				outgoing: newOutgoing(), ignored: newIgnored(), connections: newConnections(quiet()), door: newDoor(nil, quiet()),
 				liveness: newLiveness(time.Minute, func() time.Time { return clock }),
 			}
 			a.liveness.begin()
