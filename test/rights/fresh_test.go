@@ -205,7 +205,7 @@ func TestTheAPIServerRefusesEveryWriteOfAFreshInstall(t *testing.T) {
 			tried = append(tried, right)
 		}
 	}
-	if len(tried) < 8 {
+	if len(tried) < 5 { // two workloads and their scales, and the policy of the gateway
 		t.Fatalf("the bot writes more than %v", tried)
 	}
 	for _, verb := range []string{"create", "update", "patch", "delete"} {

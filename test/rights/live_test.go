@@ -300,7 +300,7 @@ func TestCheckLiveReadsTheAuthorityOfCertificates(t *testing.T) {
 		"": {text: "the bot lacks permission to get the ConfigMap kube-system/extension-apiserver-authentication; " +
 			"apply what vllm-medic rbac prints"},
 		", client_ca_file: " + file:       {good: true, text: "approvals, pauses and reads with one work"},
-		", client_ca_file: /no/such/file": {fatal: true, text: "access.client_ca_file: open /no/such/file"},
+		", client_ca_file: /no/such/file": {fatal: true, text: "access.client_ca_file: stat /no/such/file"},
 	} {
 		f := checked(t, c, c.Namespace(t), pools+"access: {client_certificates: true"+with+"}\n", nil)[where]
 		if f.Good != want.good || f.Fatal != want.fatal || !strings.Contains(f.Text, want.text) {
