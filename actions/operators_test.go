@@ -26,7 +26,7 @@ func TestARefusedOperatorsObjectSaysWhichFieldToChange(t *testing.T) {
 		{
 			"LLMInferenceService",
 			schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1alpha1", Resource: "llminferenceservices"},
-			kubetest.LLMInferenceServices, "spec.scaling.minReplicas where spec.scaling is set", "VLLM_ADDITIONAL_ARGS",
+			kubetest.LLMInferenceServices, "(where spec.scaling is set: spec.scaling.minReplicas)", "VLLM_ADDITIONAL_ARGS",
 		},
 		{
 			"RayService",

@@ -31,7 +31,7 @@ func OperatorFields(apiVersion, kind string) Operator {
 		}
 	case "serving.kserve.io/LLMInferenceService":
 		return Operator{
-			Replicas: "spec.replicas, or spec.scaling.minReplicas where spec.scaling is set",
+			Replicas: "spec.replicas (where spec.scaling is set: spec.scaling.minReplicas)",
 			Minimum:  "spec.scaling.minReplicas", Args: "the variable VLLM_ADDITIONAL_ARGS in spec.template",
 		}
 	case "apps.nvidia.com/NIMService":

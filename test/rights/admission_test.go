@@ -254,7 +254,7 @@ func (g guarded) refusesOtherVerbs(t *testing.T) {
 		"a Secret made":        made,
 		"a Deployment removed": of.Delete(t.Context(), "deployed", metav1.DeleteOptions{}),
 		"all removed":          of.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}),
-		"a pod's status": func() error {
+		"a pod made": func() error {
 			_, err := d.Resource(pods).Namespace(g.ns).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p"},
 				"spec": map[string]any{"containers": []any{map[string]any{"name": "x", "image": "x"}}},
