@@ -162,8 +162,8 @@ func TestTheAutoscalerThatKEDAMadeIsNotTurned(t *testing.T) {
 	}
 }
 
-// The permission to raise a minimum is for the autoscaler that the pool names. Of any other the line to add is said, and
-// nothing is written.
+// The permission to raise a minimum is for the autoscaler that the pool names. Of any other the line to add is said,
+// and nothing is written.
 func TestAnAutoscalerThatThePoolDoesNotNameIsNotChanged(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

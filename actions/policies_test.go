@@ -17,8 +17,9 @@ import (
 
 var enforced sync.Once
 
-// enforce holds the bot of all tests to its fields: every write and undo of this package passes under the policies. They
-// are for the objects of this name in all namespaces, with limits that no test goes beyond: those are in test/rights.
+// enforce holds the bot of all tests to its fields: every write and undo of this package passes under the policies.
+// They are for the objects of this name in all namespaces, with limits that no test goes beyond: those are in
+// test/rights.
 func enforce(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
 	enforced.Do(func() { c.Enforce(t, wide(t)...) })

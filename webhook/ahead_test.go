@@ -78,7 +78,8 @@ func TestTimesAfterTheReceiptAreTakenForIt(t *testing.T) {
 func TestOnlyItsOwnTimesAreToldOfAPayload(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		if _, told, err := decodeFrom(bytes.NewReader(timed(t, "firing", time.Hour, 0)), now); err != nil || told.alerts != 1 {
+		ahead := bytes.NewReader(timed(t, "firing", time.Hour, 0))
+		if _, told, err := decodeFrom(ahead, now); err != nil || told.alerts != 1 {
 			t.Fatalf("%+v, %v", told, err)
 		}
 		if _, told, err := decodeFrom(bytes.NewReader(timed(t, "firing", -time.Hour, 0)), now); err != nil ||
@@ -123,7 +124,7 @@ func TestASenderWhoseClockIsAheadIsToldOfOnce(t *testing.T) {
 // a day.
 func TestSendersThatAreAheadTakeBoundedMemory(t *testing.T) {
 	t.Parallel()
-	e := newEarly(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	e := newEarly(slog.New(slog.DiscardHandler))
 	if !e.first("a", now) || e.first("a", now.Add(aheadAgain-1)) || !e.first("a", now.Add(aheadAgain)) {
 		t.Error("not told of once a day")
 	}

@@ -31,10 +31,14 @@ func TestAClientCertificateNeedsAName(t *testing.T) {
 		token, shown string
 		want         bool
 	}{
-		"a common name":           {own: common("alertmanager"), allowed: names, want: true},
-		"a DNS name":              {own: &x509.Certificate{DNSNames: []string{"x", "am.example.com"}}, allowed: names, want: true},
-		"a URI":                   {own: &x509.Certificate{URIs: []*url.URL{uri}}, allowed: names, want: true},
-		"an email address":        {own: &x509.Certificate{EmailAddresses: []string{"am@example.com"}}, allowed: names, want: true},
+		"a common name": {own: common("alertmanager"), allowed: names, want: true},
+		"a DNS name": {
+			own: &x509.Certificate{DNSNames: []string{"x", "am.example.com"}}, allowed: names, want: true,
+		},
+		"a URI": {own: &x509.Certificate{URIs: []*url.URL{uri}}, allowed: names, want: true},
+		"an email address": {
+			own: &x509.Certificate{EmailAddresses: []string{"am@example.com"}}, allowed: names, want: true,
+		},
 		"another name":            {own: common("grafana"), allowed: names},
 		"a name that contains it": {own: common("alertmanager.example.com"), allowed: names},
 		"another case":            {own: common("Alertmanager"), allowed: names},

@@ -49,7 +49,8 @@ func Argument(flag string) Shape {
 	add("_added", adding)
 	add("_removed", removing)
 	add("_removed_pair", removingPair)
-	add("_step", `size(@_set) > 0 ? @_set : size(@_added) > 0 ? @_added : size(@_removed) > 0 ? @_removed : @_removed_pair`)
+	add("_step", "size(@_set) > 0 ? @_set : size(@_added) > 0 ? @_added : "+
+		"size(@_removed) > 0 ? @_removed : @_removed_pair")
 	s.Variables = append(s.Variables, Variable{s.ID, allOf(
 		a("@_same"), a("size(@_step) == 2"), turns(s, a("@_step[0]"), a("@_step[1]"), ""),
 	)})

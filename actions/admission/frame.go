@@ -72,8 +72,8 @@ func noted(s Shape) Variable {
 }
 
 // turns says that an object of the table was changed in nothing but the field and the bot's notes of it: from one value
-// to another, both CEL strings. The new one is within the limits, or the one that the note of an earlier change has. The
-// note is what it was, or the value that was just replaced.
+// to another, both CEL strings. The new one is within the limits, or the one that the note of an earlier change has.
+// The note is what it was, or the value that was just replaced.
 func turns(s Shape, now, was, filled string) string {
 	note := live.UndoNote(s.Setting)
 	value := []string{

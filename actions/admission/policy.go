@@ -115,8 +115,8 @@ func nothingElse(tables map[string]*table, user, prefix string) admissionv1.Vali
 }
 
 // WrittenResource is a request's resource in CEL: "apps/deployments/scale", or "apps/deployments/".
-const WrittenResource = `(has(request.resource.group) ? request.resource.group : "") + "/" + request.resource.resource` +
-	` + "/" + (has(request.subResource) ? request.subResource : "")`
+const WrittenResource = `(has(request.resource.group) ? request.resource.group : "") + "/" + ` +
+	`request.resource.resource + "/" + (has(request.subResource) ? request.subResource : "")`
 
 func policyFor(name, user string) admissionv1.ValidatingAdmissionPolicy {
 	return admissionv1.ValidatingAdmissionPolicy{

@@ -7,8 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// A policy of the API server lets the undo go back only to what is noted: the note has every value that the policy would
-// not take for one within the limits.
+// A policy of the API server lets the undo go back only to what is noted: the note has every value that the policy
+// would not take for one within the limits.
 func TestAValueBeyondTheLimitsIsNotedBeforeItIsReplaced(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[incident.Value]string{

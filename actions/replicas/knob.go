@@ -100,8 +100,8 @@ func ownerAt(ctx context.Context, c *kube.Reader, kind ownerKind, at incident.Ta
 	return nil, fmt.Errorf("%w: %w", kube.ErrGone, no)
 }
 
-// Needs are the rights on the workload's scale, and those on whatever may own it: to see all, and to change the one that
-// the pool names.
+// Needs are the rights on the workload's scale, and those on whatever may own it: to see all, and to change the one
+// that the pool names.
 func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube.Need, error) {
 	w, err := c.Workload(ctx, pool.Workload)
 	if err != nil {
@@ -123,7 +123,8 @@ func (Knob) Needs(ctx context.Context, c kube.Kinds, pool incident.Pool) ([]kube
 // installed there is nothing to look for.
 func OwnerMissing(ctx context.Context, c *kube.Reader, right kube.Right) (bool, error) {
 	for _, kind := range ownerKinds() {
-		if kind.list != nil && kind.Kind != cluster.HPAKind && right.Group == kind.Resource.Group && right.Resource == kind.Resource.Resource {
+		if kind.list != nil && kind.Kind != cluster.HPAKind && right.Group == kind.Resource.Group &&
+			right.Resource == kind.Resource.Resource {
 			_, found, err := c.Kind(ctx, kind.Resource.GroupVersion().String(), kind.Kind)
 			return err == nil && !found, err
 		}

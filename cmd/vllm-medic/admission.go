@@ -23,7 +23,8 @@ func printPolicies(ctx context.Context, t terminal, file string, l loaded, to ap
 		say(w, "# %s has no section kubernetes, so vllm-medic changes nothing there.\n", file)
 		return nil
 	}
-	say(w, "# What the service account %s in namespace %s may change for %s, whatever its permissions are: nothing else.\n",
+	say(w, "# What the service account %s in namespace %s may change for %s, whatever its permissions are: "+
+		"nothing else.\n",
 		to.Name, to.Namespace, file)
 	if len(l.Pools) > 0 {
 		say(w, "#\n")

@@ -153,7 +153,8 @@ func (g *Gate) Check(ctx context.Context, s Shown, right Right) (incident.Actor,
 		return incident.Actor{}, err
 	}
 	defer leave()
-	ctx, cancel := context.WithTimeoutCause(ctx, in.within, fmt.Errorf("the API server did not answer within %s", in.within))
+	ctx, cancel := context.WithTimeoutCause(ctx, in.within,
+		fmt.Errorf("the API server did not answer within %s", in.within))
 	defer cancel()
 	user, err := g.owner(ctx, in.client, s)
 	if err == nil {

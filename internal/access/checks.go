@@ -99,8 +99,8 @@ func markOf(s Shown) mark {
 	return sha256.Sum256(s.Chain[0].Raw)
 }
 
-// enter takes a place in the lane of a credential. leave gives it back and is called once. The error is ErrBusy, or that
-// of a caller who has gone.
+// enter takes a place in the lane of a credential. leave gives it back and is called once. The error is ErrBusy, or
+// that of a caller who has gone.
 func (c *checks) enter(ctx context.Context, s Shown, right Right) (in lane, leave func(), err error) {
 	m := markOf(s)
 	_, known := c.good.Get(m)

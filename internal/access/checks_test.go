@@ -64,16 +64,18 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// Anybody who reaches the bot can show it garbage, as much as they like. Also while the API server answers nothing about
-// it, it keeps nobody who is known from deciding, and nobody from showing a certificate; and it takes but some of the
-// places of those who come from elsewhere.
+// Anybody who reaches the bot can show it garbage, as much as they like. Also while the API server answers nothing
+// about it, it keeps nobody who is known from deciding, and nobody from showing a certificate; and it takes but some of
+// the places of those who come from elsewhere.
 func TestGarbageKeepsNobodyFromDeciding(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		users := other(t)
 		mine := access.Shown{Chain: shownBy(t, users), From: "192.0.2.1"}
 		api := &hanging{publishing: &publishing{authority: file(t, users)}}
-		g := pacedGate(t, api, access.Settings{ViewerToken: func() string { return "viewer" }, ClusterTokens: true, ClientCertificates: true})
+		g := pacedGate(t, api, access.Settings{
+			ViewerToken: func() string { return "viewer" }, ClusterTokens: true, ClientCertificates: true,
+		})
 		const all, ofOne, places = 400, 16, 64
 		answers := make(chan error, all)
 		for range all {

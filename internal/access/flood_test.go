@@ -42,6 +42,7 @@ func (p *paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	now := p.together.Add(1)
 	defer p.together.Add(-1)
 	for most := p.atMost.Load(); now > most && !p.atMost.CompareAndSwap(most, now); most = p.atMost.Load() {
+		continue
 	}
 	select {
 	case <-time.After(p.takes):

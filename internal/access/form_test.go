@@ -12,7 +12,8 @@ import (
 // without a space.
 func FuzzWellFormed(f *testing.F) {
 	part := base64.RawURLEncoding.EncodeToString
-	f.Add(part([]byte(`{"alg":"RS256"}`))+"."+part([]byte(`{"exp":1e300,"aud":["vllm-medic"]}`))+"."+part([]byte("s")), false)
+	f.Add(part([]byte(`{"alg":"RS256"}`))+"."+part([]byte(`{"exp":1e300,"aud":["vllm-medic"]}`))+"."+part([]byte("s")),
+		false)
 	f.Add(part([]byte(`{"alg":"RS256"}`))+"."+part([]byte(`{"exp":-1e300,"aud":null}`))+"."+part([]byte("s")), true)
 	f.Add("sha256~0123456789", true)
 	f.Add("a b", true)

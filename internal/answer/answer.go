@@ -64,7 +64,9 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	b := bounded(resp, t.limit, t.next)
-	b.slots, b.gone, b.why = large, req.Context().Done(), func() error { return context.Cause(req.Context()) }
+	ctx := req.Context()
+	b.slots, b.gone = large, ctx.Done()
+	b.why = func() error { return context.Cause(ctx) } //nolint:contextcheck // that of the request
 	if all, ok := req.Context().Value(togetherKey{}).(*atomic.Int64); ok {
 		b.left = all
 	}

@@ -67,7 +67,7 @@ func TestNoAnswerIsReadBeyondItsBound(t *testing.T) {
 				if how == "by transport" {
 					client.Transport = transport{through: through, limit: limit, next: next}
 				}
-				resp := get(t, t.Context(), client, server.URL)
+				resp := get(t.Context(), t, client, server.URL)
 				got, err := read(resp)
 				_ = resp.Body.Close()
 				if tt.fits {
@@ -94,8 +94,8 @@ func TestPagesAreBoundedTogether(t *testing.T) {
 			t.Errorf("page %d is asked from %q", asked, from)
 		}
 		asked++
-		resp := get(t, ctx, client, "http://pages.example")
-		defer resp.Body.Close()
+		resp := get(ctx, t, client, "http://pages.example")
+		defer func() { _ = resp.Body.Close() }()
 		_, err := io.Copy(io.Discard, resp.Body)
 		return strings.Repeat("x", asked), err
 	})
@@ -103,7 +103,8 @@ func TestPagesAreBoundedTogether(t *testing.T) {
 		t.Errorf("after %d pages: %v", asked, err)
 	}
 	one := false
-	if err := Pages(t.Context(), func(context.Context, string) (string, error) { one = !one; return "", nil }); err != nil ||
+	once := func(context.Context, string) (string, error) { one = !one; return "", nil }
+	if err := Pages(t.Context(), once); err != nil ||
 		!one {
 		t.Errorf("one page: asked %v, %v", one, err)
 	}
@@ -155,7 +156,7 @@ func TestOnlyAFewLargeAnswersAreReadAtOneTime(t *testing.T) {
 	})
 }
 
-func get(t *testing.T, ctx context.Context, client *http.Client, url string) *http.Response {
+func get(ctx context.Context, t *testing.T, client *http.Client, url string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

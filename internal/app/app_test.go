@@ -185,7 +185,8 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := run(t, o)
-	if code, body := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
+	api := "http://" + a.Addr("api")
+	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
 	command(t, s, "U0BOB", "status") // there is a metric of the last one
@@ -228,7 +229,8 @@ func TestAFloodOfForeignAlertsAddsNoSeries(t *testing.T) {
 	send := func(n int) {
 		body := strings.NewReplacer("vLLMHighTTFT", fmt.Sprint("Foreign", n), `"llama"`, fmt.Sprintf(`"model-%d"`, n),
 			"00112233aabbccdd", fmt.Sprintf("%016x", n)).Replace(payload)
-		if code, answer := ask(t, "POST", "http://"+a.Addr("api")+"/api/v1/alertmanager", "hook-secret-of-tests", body); code != 200 {
+		api := "http://" + a.Addr("api")
+		if code, answer := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", body); code != 200 {
 			t.Fatalf("%d %s", code, answer)
 		}
 	}

@@ -57,7 +57,7 @@ func TestAListenerFollowsItsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,11 @@ func TestAListenerFollowsItsFiles(t *testing.T) {
 	// asks is what a client gets: a status, or 0 when the handshake is refused; and whose certificate it sees.
 	asks := func(c *http.Client) (status int, server string) {
 		t.Helper()
-		res, err := c.Get("https://" + l.Addr().String())
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.Addr().String(), http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.Do(req)
 		if err != nil {
 			return 0, ""
 		}

@@ -38,7 +38,8 @@ func newDoor(gate *access.Gate, log *sparing) *door {
 		Help: "Checks of credentials for the API and the web pages, by what they found.",
 	}, []string{"answer"})
 	for _, answer := range []string{
-		answerAllowed, answerMissing, answerMalformed, answerUnknown, answerForbidden, answerBusy, answerGone, answerUnchecked,
+		answerAllowed, answerMissing, answerMalformed, answerUnknown, answerForbidden, answerBusy, answerGone,
+		answerUnchecked,
 	} {
 		answers.WithLabelValues(answer) // a rule sees the first one only when there was a 0 before
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/webhook"
 )
 
@@ -34,8 +35,8 @@ func floodBody(number int) []byte {
 	return out.Bytes()
 }
 
-// heldAtMost is the most that was on the heap, garbage included, while something ran, above what was there before. Garbage
-// is collected as often as in the bot: tests run with another GOGC.
+// heldAtMost is the most that was on the heap, garbage included, while something ran, above what was there before.
+// Garbage is collected as often as in the bot: tests run with another GOGC.
 func heldAtMost(run func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	runtime.GC()
@@ -65,9 +66,9 @@ func heldAtMost(run func()) uint64 {
 	return max(peak, before) - before
 }
 
-// Whoever has the webhook's token can bring 39 MiB of alerts of one pool in four deliveries that are taken. The bot stays
-// below half of the chart's limit of 512 MiB, its sender's body included, and tells how many it does not keep. Not
-// parallel: it measures the process.
+// Whoever has the webhook's token can bring 39 MiB of alerts of one pool in four deliveries that are taken. The bot
+// stays below half of the chart's limit of 512 MiB, its sender's body included, and tells how many it does not keep.
+// Not parallel: it measures the process.
 func TestAFloodOfAlertsTakesBoundedMemory(t *testing.T) { //nolint:paralleltest // it measures the process
 	a := start(t)
 	url := "http://" + a.Addr("api")
@@ -84,23 +85,24 @@ func TestAFloodOfAlertsTakesBoundedMemory(t *testing.T) { //nolint:paralleltest 
 				t.Fatalf("delivery %d was answered with %d", n, code)
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		for {
+		err := process.Until(t.Context(), func(context.Context) error {
 			var list struct{ Incidents []json.RawMessage }
 			_, raw := ask(t, "GET", url+"/api/v1/incidents?pool=llama", "view-secret", "")
 			if err := json.Unmarshal([]byte(raw), &list); err != nil {
-				t.Fatal(err)
+				return err
 			}
 			if len(list.Incidents) == 1 {
 				if err := json.Unmarshal(list.Incidents[0], &inc); err != nil {
-					t.Fatal(err)
+					return err
 				}
 			}
-			if len(inc.Alerts)+inc.AlertsNotKept.Firing >= sent || ctx.Err() != nil {
-				return
+			if told := len(inc.Alerts) + inc.AlertsNotKept.Firing; told < sent {
+				return fmt.Errorf("%d alerts of %d are told of", told, sent)
 			}
-			time.Sleep(50 * time.Millisecond) // between two looks
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 	if len(inc.Alerts)+inc.AlertsNotKept.Firing != sent || len(inc.Alerts) > 1000 {

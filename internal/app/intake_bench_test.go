@@ -143,7 +143,8 @@ func BenchmarkIntake(b *testing.B) {
 	})
 	b.Run("stored-only", func(b *testing.B) {
 		s := storetest.Open(b, "sqlite://"+filepath.Join(b.TempDir(), "medic.db"))
-		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret-of-tests"}, s, slog.New(slog.DiscardHandler), time.Now,
+		h, err := webhook.New(credential.Credential{BearerToken: "hook-secret-of-tests"}, s,
+			slog.New(slog.DiscardHandler), time.Now,
 			prometheus.NewRegistry())
 		if err != nil {
 			b.Fatal(err)

@@ -83,7 +83,7 @@ func (a *App) bind(ctx context.Context, name, addr string, routes http.Handler) 
 	if err != nil {
 		return fmt.Errorf("listen.%s: %w", name, err)
 	}
-	limited := a.connections.limit(name, l)
+	limited := a.connections.limit(name, l) //nolint:contextcheck // what is closed belongs to no request
 	l = limited
 	if files, ok := a.opts.Config.Listen.TLS[name]; ok {
 		tc, guarded, err := listenerTLS(a.opts.Config.Files, "listen.tls."+name, files, routes)

@@ -32,7 +32,7 @@ func newSparing(logger *slog.Logger, now func() time.Time) *sparing {
 // warn logs, or counts for the next line.
 func (s *sparing) warn(ctx context.Context, kind, text string, args ...any) {
 	if many, due := s.due(kind); due {
-		s.logger.WarnContext(ctx, text, append(args, "since_last_line", many)...)
+		s.logger.WarnContext(ctx, text, append(args, "since_last_line", many)...) //nolint:sloglint // its callers have them
 	}
 }
 

@@ -40,7 +40,8 @@ func opts(change func(*Options)) Options {
 	o := Options{
 		Getenv: func(k string) (string, bool) {
 			v, ok := map[string]string{
-				"TOKEN": "s3cr3t-value-of-tests", "SHORT": "s3cr3t-value", "EMPTY": " ", "XAPP": "xapp-s3cr3t-value", "XOXB": "xoxb-s3cr3t-value",
+				"TOKEN": "s3cr3t-value-of-tests", "SHORT": "s3cr3t-value", "EMPTY": " ",
+				"XAPP": "xapp-s3cr3t-value", "XOXB": "xoxb-s3cr3t-value",
 			}[k]
 			return v, ok
 		},

@@ -140,8 +140,8 @@ type clientTLSFile struct {
 type alertmanagerFile struct {
 	// The URL of Alertmanager. Not used yet.
 	URL string `yaml:"url,omitempty"`
-	// The credentials that Alertmanager must send: a bearer token, or a user with a password, of at least 16 characters, or
-	// a client certificate. Required if other machines can reach listen.api.
+	// The credentials that Alertmanager must send: a bearer token, or a user with a password, of at least 16 characters,
+	// or a client certificate. Required if other machines can reach listen.api.
 	Auth authFile `yaml:"auth,omitempty"`
 }
 
@@ -156,8 +156,9 @@ type authFile struct {
 	PasswordFile string `yaml:"password_file,omitempty"`
 	// The environment variable that holds the password.
 	PasswordEnv string `yaml:"password_env,omitempty"`
-	// The names in client certificates that can post alerts: a common name, a DNS name, a URI or an email address. Requires
-	// listen.tls.api.client_ca_file, and is required with it if there is no token and no password; with one, both are.
+	// The names in client certificates that can post alerts: a common name, a DNS name, a URI or an email address.
+	// Requires listen.tls.api.client_ca_file, and is required with it if there is no token and no password; with one, both
+	// are.
 	ClientNames []string `yaml:"client_names,omitempty"`
 }
 

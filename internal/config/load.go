@@ -132,7 +132,7 @@ func (l *loader) config(f file) Config {
 		},
 	}
 	for n, d := range f.Playbooks.Dirs {
-		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() { //nolint:gosec // the path is the operator's own
+		if info, err := os.Stat(l.file(d)); err != nil || !info.IsDir() {
 			l.at(fmt.Sprintf("playbooks.dirs[%d]", n), "%s is not a readable directory", d)
 			continue
 		}

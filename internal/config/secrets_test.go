@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A secret from a file is that of now. What may not be a secret of this kind leaves the last one in force, and a store's
-// URL may change who connects and not where to.
+// A secret from a file is that of now. What may not be a secret of this kind leaves the last one in force, and a
+// store's URL may change who connects and not where to.
 func TestSecretsOfFilesAreThoseOfNow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,7 +18,8 @@ func TestWhatLetsAnybodyPostIsRefused(t *testing.T) {
 	for _, tc := range []struct{ name, with, want string }{
 		{
 			"a webhook token that can be guessed", "alertmanager: {auth: {bearer_token_env: SHORT}}",
-			"medic.yaml:1:23: alertmanager.auth.bearer_token_env: has fewer than 16 characters, so it can be guessed; make one: " +
+			"medic.yaml:1:23: alertmanager.auth.bearer_token_env: has fewer than 16 characters, so it can be guessed; " +
+				"make one: " +
 				"openssl rand -hex 32",
 		},
 		{

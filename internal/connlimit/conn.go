@@ -44,7 +44,7 @@ func (c *conn) becomes(state http.ConnState) {
 	case http.StateIdle:
 		c.trust(c.proven)
 		c.active, c.proven, c.since = false, false, time.Now()
-	default: // new, or at its end
+	case http.StateNew, http.StateHijacked, http.StateClosed: // at its beginning, or at its end
 	}
 }
 
@@ -84,7 +84,7 @@ func (c *conn) end() {
 	if cancel != nil {
 		cancel(errEvicted)
 	}
-	_ = c.Conn.Close() //nolint:errcheck // its error would say that the connection has ended, which is what is wanted
+	_ = c.Conn.Close()
 }
 
 // CloseWrite sends the end of what was written, so that whoever sent too much still reads the answer.

@@ -140,6 +140,7 @@ func (l *Listener) settle() {
 	}
 	timer := time.NewTimer(closingWait)
 	for !l.settled() && l.await(timer) {
+		continue
 	}
 }
 

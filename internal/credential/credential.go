@@ -10,8 +10,9 @@ import (
 // MinLength is how many characters a token or a password has at least: what can be guessed keeps nobody out.
 const MinLength = 16
 
-// Credential is a bearer token, or a user with a password, and the name in a client certificate. The zero Credential lets everybody in and is only meant for
-// loopback; the configuration refuses it elsewhere. Its values never appear in text: String and GoString redact them.
+// Credential is a bearer token, or a user with a password, and the name in a client certificate. The zero Credential
+// lets everybody in and is only meant for loopback; the configuration refuses it elsewhere. Its values never appear in
+// text: String and GoString redact them.
 type Credential struct {
 	BearerToken    string
 	User, Password string

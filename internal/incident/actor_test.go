@@ -15,10 +15,10 @@ func TestStoredKindsOfActorsStay(t *testing.T) {
 		ActorSlack: {"slack", true}, ActorKubernetes: {"kubernetes", true}, ActorViewer: {"viewer", false},
 		ActorPolicy: {"policy", false}, ActorBot: {"bot", false}, ActorSchedule: {"schedule", false},
 	}
-	if len(stored) != len(ActorKinds()) {
-		t.Errorf("%d kinds, %d are known here", len(ActorKinds()), len(stored))
+	if len(stored) != len(ActorKinds) {
+		t.Errorf("%d kinds, %d are known here", len(ActorKinds), len(stored))
 	}
-	for _, kind := range ActorKinds() {
+	for _, kind := range ActorKinds {
 		a := Actor{Kind: kind, ID: "x"}
 		raw, err := json.Marshal(a)
 		if want := `{"kind":"` + stored[kind].text + `","id":"x"}`; err != nil || string(raw) != want {

@@ -87,8 +87,8 @@ func (a *applier) alerts(e AlertsReceived) error {
 	return nil
 }
 
-// firstWord is what is known of an alert after the first word about it in this incident, or after one about an alert for
-// which it had no room. The end of what was never heard of is no news.
+// firstWord is what is known of an alert after the first word about it in this incident, or after one about an alert
+// for which it had no room. The end of what was never heard of is no news.
 func (a *applier) firstWord(e AlertsReceived, in Alert, unkept bool) Alert {
 	before, told := e.Before[in.Fingerprint]
 	if !told {
@@ -167,9 +167,9 @@ func (a *applier) rerouted(e Rerouted) error {
 	return nil
 }
 
-// anew says whether a word that an alert fires on is news for a closed incident: it began after the end (its "resolved" was
-// lost, silenced or never sent), or it still fires well after it. What comes right after the end may have been on its
-// way before.
+// anew says whether a word that an alert fires on is news for a closed incident: it began after the end (its "resolved"
+// was lost, silenced or never sent), or it still fires well after it. What comes right after the end may have been on
+// its way before.
 func (a *applier) anew(in Alert) bool {
 	return in.StartsAt.After(a.inc.ClosedAt) || in.SeenAt.Sub(a.inc.ClosedAt) > lateNews
 }

@@ -21,10 +21,8 @@ const (
 	ActorSchedule ActorKind = "schedule"
 )
 
-// ActorKinds are all kinds.
-func ActorKinds() []ActorKind {
-	return []ActorKind{ActorSlack, ActorKubernetes, ActorViewer, ActorPolicy, ActorBot, ActorSchedule}
-}
+// ActorKinds are all kinds. Nothing changes the list.
+var ActorKinds = []ActorKind{ActorSlack, ActorKubernetes, ActorViewer, ActorPolicy, ActorBot, ActorSchedule}
 
 // Actor is who did something. ID is the stable id there, never a display name.
 type Actor struct {

@@ -140,9 +140,9 @@ func TestNoWordSilencesAnAlertAndNoneKeepsItFiring(t *testing.T) {
 // spoken is what one Alertmanager says, in its own order.
 type spoken []word
 
-// honest are two Alertmanagers, of one group, of two, or behind one address: each tells the episodes in order and more than once, some of them late.
-// Some episodes keep the start of the one before, as an HA pair of Prometheus makes them. Not every one is told by
-// both.
+// honest are two Alertmanagers, of one group, of two, or behind one address: each tells the episodes in order and more
+// than once, some of them late. Some episodes keep the start of the one before, as an HA pair of Prometheus makes them.
+// Not every one is told by both.
 func honest(r *rand.Rand, episodes int, ends bool) []spoken {
 	out := make([]spoken, 2)
 	sources := [][]string{{"g/a", "g/b"}, {"g/a", "h/a"}, {"g/a", "h/b"}, {"g/a", "g/a"}}[r.IntN(4)]
@@ -251,8 +251,8 @@ func checkForged(t *testing.T, seed uint64, episodes int) {
 	both := honest(r, episodes, false)
 	words := amid(r, interleaved(r, both))
 	again := both[r.IntN(2)]
-	real, last := again[len(again)-1], words[len(words)-1].alert.SeenAt.Sub(base).Seconds()
-	words = append(words, says(real.source, last+20*r.Float64(), real.alert))
+	genuine, last := again[len(again)-1], words[len(words)-1].alert.SeenAt.Sub(base).Seconds()
+	words = append(words, says(genuine.source, last+20*r.Float64(), genuine.alert))
 	if got := folded(words); !got.Firing {
 		t.Fatalf("seed %d: a forged word silences it: %v", seed, words)
 	}

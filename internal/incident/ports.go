@@ -144,13 +144,13 @@ const (
 )
 
 // OnlyCounts says that a change shows nothing that anybody waits for: alerts that come and go, or readings again.
-func (c Change) OnlyCounts() bool {
-	switch c.Incident.State {
+func (ch Change) OnlyCounts() bool {
+	switch ch.Incident.State {
 	case StateApplying, StateSettling, StateVerifying, StateUndoing, StateClosed:
 		return false
 	case StateReceived, StateInvestigating, StateProposed, StateDeciding, StateWatching:
 	}
-	for _, e := range c.Entries {
+	for _, e := range ch.Entries {
 		if e.Kind != KindAlerts && e.Kind != KindGathered {
 			return false
 		}

@@ -2,8 +2,8 @@ package present
 
 import "github.com/vllm-medic/vllm-medic/internal/incident"
 
-// NotKept says how many more alerts fire than the incident keeps, to follow a list of those: "and 4,212 more alerts that
-// are not kept"; "" when all are kept.
+// NotKept says how many more alerts fire than the incident keeps, to follow a list of those: "and 4,212 more alerts
+// that are not kept"; "" when all are kept.
 func NotKept(inc incident.Incident) string {
 	u := inc.AlertsNotKept
 	switch {

@@ -55,11 +55,7 @@ var known = func() []*regexp.Regexp {
 func knownTokens(s string) string {
 	for _, re := range known {
 		s = re.ReplaceAllStringFunc(s, func(m string) string {
-			before := ""
-			for _, group := range re.FindStringSubmatch(m)[1:] {
-				before += group
-			}
-			return before + Hidden
+			return strings.Join(re.FindStringSubmatch(m)[1:], "") + Hidden
 		})
 	}
 	return s

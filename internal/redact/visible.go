@@ -18,8 +18,8 @@ func Invisible(r rune) bool {
 }
 
 // Visible puts a replacement character in place of each that can't be seen, so that a reader sees that something was
-// there, and for what is no UTF-8: terminals, pages and messages show the words of others through it. A carriage return before a line end is part
-// of it.
+// there, and for what is no UTF-8: terminals, pages and messages show the words of others through it. A carriage return
+// before a line end is part of it.
 func Visible(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, Invisible) {
 		return s

@@ -38,24 +38,24 @@ func TestAMadeUpEndDoesNotSilenceAnAlert(t *testing.T) {
 				t.Parallel()
 				b := newBench(t, []incident.Pool{llama()})
 				b.sight.see(finding{healthy: incident.False, note: "Nothing holds."})
-				real := alert("HighTTFT", "llama")
+				genuine := alert("HighTTFT", "llama")
 				if during {
-					b.from("am-1", real)
+					b.from("am-1", genuine)
 					b.sweep()
 					b.skip(time.Minute)
 				}
-				forged := resolved(real, b.clock().Add(tt.ends))
+				forged := resolved(genuine, b.clock().Add(tt.ends))
 				forged.StartsAt = b.clock().Add(tt.start)
 				b.forgery(forged)
 				b.skip(10 * time.Second)
-				b.from("am-1", real)
+				b.from("am-1", genuine)
 				b.sweep()
 				inc, found, err := b.store.OpenIncident(t.Context(), "llama")
 				if err != nil || !found || len(inc.Firing()) != 1 {
 					t.Fatalf("the alert is silenced: found %v, %v, %+v", found, err, inc.Alerts)
 				}
 				b.skip(time.Minute)
-				b.from("am-1", resolved(real, b.clock()))
+				b.from("am-1", resolved(genuine, b.clock()))
 				b.sweep()
 				if inc := b.read(inc.ID); len(inc.Firing()) != 0 {
 					t.Errorf("it never ends: %+v", inc.Alerts)

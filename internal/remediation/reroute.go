@@ -14,9 +14,10 @@ import (
 )
 
 // How the pools of alerts without one are looked for. Each question is a query and some reads of Kubernetes, and
-// anybody who can post to the webhook can name any number of places. So one turn asks about so many places only, those that
-// were never asked about first, then those that have waited the longest; while some wait for their first time, the next
-// turn follows after Timing.Sweep. An answer that leads nowhere holds for Timing.Watch, no answer for Timing.Retry.
+// anybody who can post to the webhook can name any number of places. So one turn asks about so many places only, those
+// that were never asked about first, then those that have waited the longest; while some wait for their first time, the
+// next turn follows after Timing.Sweep. An answer that leads nowhere holds for Timing.Watch, no answer for
+// Timing.Retry.
 const placesPerTurn = 50
 
 // An incident without a pool is shown when every alert has been looked for, so that people don't read of one that is
@@ -162,7 +163,8 @@ func (e *Engine) poolOf(
 		return nil
 	}, slog.String("alert", a.Fingerprint))
 	if err != nil {
-		return "", incident.Route{Kind: incident.RouteUnknown, Alert: a.Name(), Why: "an internal error"}, nil
+		unknown := incident.Route{Kind: incident.RouteUnknown, Alert: a.Name(), Why: "an internal error"}
+		return "", unknown, nil //nolint:nilerr // it is logged
 	}
 	return pool, route, silent
 }

@@ -1,6 +1,6 @@
 // Package reread keeps what is in files that somebody replaces while the bot runs, such as a kubelet that renews a
-// mounted Secret: it reads them again, takes what is valid, and keeps the last valid value otherwise. It does no work of
-// its own; whoever has a Source or a Set says when to look. All of it is safe for concurrent use.
+// mounted Secret: it reads them again, takes what is valid, and keeps the last valid value otherwise. It does no work
+// of its own; whoever has a Source or a Set says when to look. All of it is safe for concurrent use.
 package reread
 
 import (

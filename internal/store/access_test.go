@@ -91,16 +91,16 @@ func TestARotatedPasswordHealsWithTheNextConnection(t *testing.T) {
 	}
 	until := func(what, reason string) {
 		t.Helper()
-		ok(t, process.Until(t.Context(), func(context.Context) error {
+		ok(t, process.Until(t.Context(), func(ctx context.Context) error {
 			err := commits()
-			ready := s.Ready(t.Context())
+			ready := s.Ready(ctx)
 			switch {
 			case reason == "" && err == nil && ready == nil:
 				return nil
 			case reason != "" && err != nil && ready != nil && strings.Contains(ready.Error(), reason):
 				return nil
 			}
-			return fmt.Errorf("%s: a commit: %v; ready: %v", what, err, ready)
+			return fmt.Errorf("%s: a commit: %w; ready: %w", what, err, ready)
 		}))
 	}
 	ok(t, commits())

@@ -16,8 +16,9 @@ const openedPage = 50
 
 // EachOpened calls visit with each incident that was opened in a period, the oldest first, with its journal and when
 // its message was posted for people; zero: it was not, or is not known. Drills, and what people were never shown, are
-// left out, and so is the evidence. It holds a few incidents in memory at a time, and reads them one after the other: what is committed meanwhile may be
-// seen or not. The ids are those of incidents that cannot be read; visit gets the others. An error of visit ends it.
+// left out, and so is the evidence. It holds a few incidents in memory at a time, and reads them one after the other:
+// what is committed meanwhile may be seen or not. The ids are those of incidents that cannot be read; visit gets the
+// others. An error of visit ends it.
 func (s *Store) EachOpened(ctx context.Context, o incident.Opened,
 	visit func(inc incident.Incident, posted time.Time) error,
 ) (unreadable []string, err error) {

@@ -53,7 +53,7 @@ func (s *Store) boundOne(ctx context.Context, id string) error {
 	if err == nil && n == 1 {
 		s.opts.Logger.WarnContext(ctx, "an incident held more alerts than are kept; the worst and newest are left",
 			"incident", id, "bytes", before, "left", len(smaller), "alerts", len(inc.Alerts),
-			"notKept", inc.AlertsNotKept.Firing)
+			"not_kept", inc.AlertsNotKept.Firing)
 	}
 	return err
 }

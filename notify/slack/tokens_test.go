@@ -49,7 +49,7 @@ func TestAReplacedTokenCountsAtOnceAndBothStayHidden(t *testing.T) {
 			<-slow
 		}
 		// A proxy that repeats what it got.
-		fmt.Fprintf(w, `{"ok": false, "error": "no xoxb-old-secret xoxb-new-secret xapp-old-secret xapp-new-secret"}`)
+		_, _ = fmt.Fprintf(w, `{"ok": false, "error": "no xoxb-old-secret xoxb-new-secret xapp-old-secret xapp-new-secret"}`)
 	}))
 	defer srv.Close()
 	bot, app := &rotating{value: "xoxb-old-secret"}, &rotating{value: "xapp-old-secret"}

@@ -14,7 +14,7 @@ import (
 func TestKindsOfActorsAreNamed(t *testing.T) {
 	t.Parallel()
 	var kinds []string
-	for _, k := range incident.ActorKinds() {
+	for _, k := range incident.ActorKinds {
 		kinds = append(kinds, string(k))
 	}
 	literal := func(e ast.Expr) (string, bool) {

@@ -114,9 +114,12 @@ var differs = []struct {
 }
 
 func (r *run) plain(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, r.name, "POOL"), r.ns, "NAMESPACE")
-	for _, d := range differs {
+	named := strings.NewReplacer(r.name, "POOL", r.ns, "NAMESPACE")
+	for n, d := range differs {
 		text = d.part.ReplaceAllString(text, d.with)
+		if n == 0 { // an id may have the letters of a namespace in it
+			text = named.Replace(text)
+		}
 	}
 	return text
 }

@@ -134,8 +134,8 @@ func delivery(fingerprint int) string {
 }
 
 // While 20,000 connections do nothing, send slowly, send garbage or have asked without credentials, from 2 addresses or
-// from 200, and others come in their place: a delivery of Alertmanager, a decision, a pause and the kubelet's probes are
-// answered, and the process has less than half of the memory that the chart gives it.
+// from 200, and others come in their place: a delivery of Alertmanager, a decision, a pause and the kubelet's probes
+// are answered, and the process has less than half of the memory that the chart gives it.
 func TestIdleConnectionsGiveWay(t *testing.T) { //nolint:paralleltest // it measures its own process
 	const connections = 20_000
 	// As in production, whatever the tests are run with.
@@ -226,7 +226,7 @@ func chartMemory(t *testing.T) int64 {
 // clearPeak begins a new measurement of peak.
 func clearPeak(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { //nolint:gosec // the kernel's own file
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 }
 
 // hold opens connections until there are so many, says so, and holds them until its input ends. It opens a
-// quarter of them anew meanwhile, in place of the oldest. A task is a number, the targets, and the addresses that they come from.
+// quarter of them anew meanwhile, in place of the oldest. A task is a number, the targets, and the addresses that they
+// come from.
 func hold(task string) error {
 	fields := strings.Fields(task)
 	many, err := strconv.Atoi(fields[0])
@@ -76,7 +77,7 @@ func one(ctx context.Context, target, from string, kind int) (net.Conn, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	c, err := d.DialContext(ctx, "tcp", target)
 	if ctx.Err() != nil {
-		return nil, nil //nolint:nilnil // it is over
+		return nil, nil //nolint:nilnil,nilerr // it is over
 	}
 	if err != nil {
 		return nil, fmt.Errorf("from %s: %w", from, err)
@@ -108,7 +109,7 @@ func flood(t *testing.T, many int, targets, from []string) {
 // start starts one of them, and returns when it holds its connections.
 func start(t *testing.T, task string) {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0]) //nolint:gosec // it is this program
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])
 	cmd.Env = append(os.Environ(), holder+"="+task)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

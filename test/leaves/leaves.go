@@ -45,7 +45,9 @@ func Copy(v any) any {
 // one is added to every map and list.
 func Changes(o map[string]any) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	note := func(path string, change func(any) any) { out[path] = edited(o, path, change).(map[string]any) } //nolint:forcetypeassert // it was one
+	note := func(path string, change func(any) any) {
+		out[path] = edited(o, path, change).(map[string]any) //nolint:forcetypeassert // it was one
+	}
 	var walk func(path []string, v any)
 	walk = func(path []string, v any) {
 		at := strings.Join(path, "\x00")

@@ -27,7 +27,7 @@ func Pooled(t testing.TB, rawURL, mode string, size int) string {
 	if err != nil {
 		program = "/usr/sbin/pgbouncer" // Debian's, which is not in everybody's PATH
 	}
-	dir, err := os.MkdirTemp("", "pgbouncer-")
+	dir, err := os.MkdirTemp("", "pgbouncer-") //nolint:usetesting // another user has to get into it
 	if err != nil {
 		t.Fatal(err)
 	}

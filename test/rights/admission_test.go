@@ -140,7 +140,9 @@ func op(verb, path string, value any) string {
 func TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
-	for name, spec := range map[string]map[string]any{"deployed": fullSpec(t, "Deployment"), "other": fullSpec(t, "Deployment")} {
+	for name, spec := range map[string]map[string]any{
+		"deployed": fullSpec(t, "Deployment"), "other": fullSpec(t, "Deployment"),
+	} {
 		g.create(t, deployments, object("apps/v1", "Deployment", name, spec))
 	}
 	g.create(t, sets, object("apps/v1", "StatefulSet", "kept", fullSpec(t, "StatefulSet")))
@@ -164,25 +166,29 @@ func TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits(t *testing.T) {
 		"another command":             d(op("add", boxes+"1/command", []string{"sh", "-c", "evil"})),
 		"another word of the command": d(op("replace", boxes+"1/command/0", "evil")),
 		"the proxy's arguments":       d(op("add", boxes+"0/args", []string{"--max-num-batched-tokens=4096"})),
-		"environment from a Secret":   d(op("add", boxes+"1/envFrom", []any{map[string]any{"secretRef": map[string]any{"name": "s"}}})),
+		"environment from a Secret": d(op("add", boxes+"1/envFrom",
+			[]any{map[string]any{"secretRef": map[string]any{"name": "s"}}})),
 		"a variable from a Secret": d(op("add", boxes+"1/env/-", map[string]any{
 			"name": "X", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "s", "key": "k"}},
 		})),
-		"a service account":       d(op("add", "/spec/template/spec/serviceAccountName", "admin")),
-		"a further container":     d(op("add", boxes+"-", map[string]any{"name": "evil", "image": "evil"})),
-		"an init container":       d(op("add", "/spec/template/spec/initContainers", []any{map[string]any{"name": "evil", "image": "evil"}})),
-		"a privileged container":  d(op("add", boxes+"1/securityContext", map[string]any{"privileged": true})),
-		"another node":            d(op("add", "/spec/template/spec/nodeName", "elsewhere")),
-		"another flag":            d(op("add", boxes+"1/args/-", "--trust-remote-code")),
-		"a budget of 1,000,000":   d(op("replace", boxes+"1/args/0", "--max-num-batched-tokens=1000000")),
-		"a budget of 1":           d(op("replace", boxes+"1/args/0", "--max-num-batched-tokens=1")),
-		"the flag taken away":     d(op("remove", boxes+"1/args/0", nil)),
-		"a label":                 d(`{"metadata":{"labels":{"a":"evil"}}}`),
-		"an annotation":           d(`{"metadata":{"annotations":{"a":"evil"}}}`),
-		"a finalizer":             d(`{"metadata":{"finalizers":["a.b/c"]}}`),
-		"no pods by the way":      d(`{"spec":{"replicas":0}}`),
-		"paused":                  d(`{"spec":{"paused":true}}`),
-		"another Deployment":      {deployments, "other", "", op("replace", boxes+"1/args/0", "--max-num-batched-tokens=4096")},
+		"a service account":   d(op("add", "/spec/template/spec/serviceAccountName", "admin")),
+		"a further container": d(op("add", boxes+"-", map[string]any{"name": "evil", "image": "evil"})),
+		"an init container": d(op("add", "/spec/template/spec/initContainers",
+			[]any{map[string]any{"name": "evil", "image": "evil"}})),
+		"a privileged container": d(op("add", boxes+"1/securityContext", map[string]any{"privileged": true})),
+		"another node":           d(op("add", "/spec/template/spec/nodeName", "elsewhere")),
+		"another flag":           d(op("add", boxes+"1/args/-", "--trust-remote-code")),
+		"a budget of 1,000,000":  d(op("replace", boxes+"1/args/0", "--max-num-batched-tokens=1000000")),
+		"a budget of 1":          d(op("replace", boxes+"1/args/0", "--max-num-batched-tokens=1")),
+		"the flag taken away":    d(op("remove", boxes+"1/args/0", nil)),
+		"a label":                d(`{"metadata":{"labels":{"a":"evil"}}}`),
+		"an annotation":          d(`{"metadata":{"annotations":{"a":"evil"}}}`),
+		"a finalizer":            d(`{"metadata":{"finalizers":["a.b/c"]}}`),
+		"no pods by the way":     d(`{"spec":{"replicas":0}}`),
+		"paused":                 d(`{"spec":{"paused":true}}`),
+		"another Deployment": {
+			deployments, "other", "", op("replace", boxes+"1/args/0", "--max-num-batched-tokens=4096"),
+		},
 		"another one's scale":     {deployments, "other", "scale", `{"spec":{"replicas":3}}`},
 		"no replicas":             {deployments, "deployed", "scale", `{"spec":{"replicas":0}}`},
 		"1,000 replicas":          {deployments, "deployed", "scale", `{"spec":{"replicas":1000}}`},

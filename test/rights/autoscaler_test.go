@@ -21,7 +21,8 @@ func TestCheckLiveRefusesAnAutoscalerThatThePoolDoesNotNameWithTheLineToAdd(t *t
 	with := func(line string, named incident.AutoscalerRef) (map[string]app.Finding, string) {
 		g := guarded{c: c, ns: c.Namespace(t)}
 		deploy(t, c, g.ns, "deployed", "", serving)
-		g.create(t, hpas, object("autoscaling/v2", "HorizontalPodAutoscaler", "deployed", fullSpec(t, "HorizontalPodAutoscaler")))
+		g.create(t, hpas, object("autoscaling/v2", "HorizontalPodAutoscaler", "deployed",
+			fullSpec(t, "HorizontalPodAutoscaler")))
 		p := pool()
 		p.Workload.Name, p.HTTPRoute = "deployed", incident.RouteRef{}
 		p.Knobs = incident.Knobs{Replicas: &incident.IntKnob{Min: 1, Max: 4}}

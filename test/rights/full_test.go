@@ -42,7 +42,8 @@ metrics:
     pods: {metric: {name: waiting, selector: {matchLabels: {a: b}}}, target: {type: AverageValue, averageValue: "5"}}
 behavior:
   scaleUp: {stabilizationWindowSeconds: 10, selectPolicy: Max, policies: [{type: Pods, value: 1, periodSeconds: 60}]}
-  scaleDown: {stabilizationWindowSeconds: 20, selectPolicy: Min, policies: [{type: Percent, value: 50, periodSeconds: 30}]}
+  scaleDown: {stabilizationWindowSeconds: 20, selectPolicy: Min, policies: [{type: Percent, value: 50,
+    periodSeconds: 30}]}
 `,
 	}[kind]
 	var out map[string]any
@@ -92,13 +93,15 @@ template:
     restartPolicy: Always
     runtimeClassName: nvidia
     schedulerName: mine
-    securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, supplementalGroups: [5], sysctls: [{name: net.core.somaxconn, value: "5"}], seccompProfile: {type: RuntimeDefault}}
+    securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, supplementalGroups: [5],
+      sysctls: [{name: net.core.somaxconn, value: "5"}], seccompProfile: {type: RuntimeDefault}}
     serviceAccountName: models
     shareProcessNamespace: true
     subdomain: sub
     terminationGracePeriodSeconds: 40
     tolerations: [{key: gpu, operator: Exists, effect: NoSchedule}]
-    topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: x}}}]
+    topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway,
+      labelSelector: {matchLabels: {app: x}}}]
     volumes:
       - {name: cache, emptyDir: {medium: Memory, sizeLimit: 1Gi}}
       - {name: config, configMap: {name: c, defaultMode: 420, optional: true, items: [{key: k, path: p}]}}

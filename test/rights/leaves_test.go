@@ -17,8 +17,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/leaves"
 )
 
-// On a real API server each leaf of each object is changed in turn with the bot's token and all rights there are: what is
-// taken leaves the object as it was, but for the knob's own field. Most are refused by the policies; some by the API
+// On a real API server each leaf of each object is changed in turn with the bot's token and all rights there are: what
+// is taken leaves the object as it was, but for the knob's own field. Most are refused by the policies; some by the API
 // server itself, which allows nobody to change them.
 func TestEachLeafOfARealObjectButTheKnobsOwnIsHeld(t *testing.T) {
 	t.Parallel()

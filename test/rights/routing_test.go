@@ -142,7 +142,8 @@ func (b bot) deliver(t *testing.T, group string, labels ...map[string]string) {
 		"alerts": alerts,
 	})
 	must(t, err)
-	if _, err := b.ask(t.Context(), http.MethodPost, "/api/v1/alertmanager", "ALERTMANAGER_TOKEN", string(body)); err != nil {
+	const webhook = "/api/v1/alertmanager"
+	if _, err := b.ask(t.Context(), http.MethodPost, webhook, "ALERTMANAGER_TOKEN", string(body)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -76,15 +76,15 @@ func served(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: served NAME")
 	}
 	of := of(ts)
-	config := of.https.Transport.(*http.Transport).TLSClientConfig //nolint:errcheck // made above
+	config := of.https.Transport.(*http.Transport).TLSClientConfig
 	poll(ts, "the certificate "+args[0], func() bool {
 		conn, err := (&tls.Dialer{Config: config}).DialContext(of.t.Context(), "tcp",
 			strings.TrimPrefix(ts.Getenv("API"), "https://"))
 		if err != nil {
 			ts.Fatalf("the bot refuses a handshake: %v", err)
 		}
-		defer conn.Close()                                                      //nolint:errcheck // it has been used
-		shown := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Subject //nolint:errcheck // a tls.Dialer's
+		defer conn.Close() //nolint:errcheck // it has been used
+		shown := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Subject
 		return shown.CommonName == args[0]
 	})
 }

@@ -1,5 +1,6 @@
 // Command generate writes what the Helm chart has of other folders: alert rules, dashboards, the example of
-// Alertmanager's routes, the conditions of admission policies, and the configuration's schema within that of the values.
+// Alertmanager's routes, the conditions of admission policies, and the configuration's schema within that of the
+// values.
 package main
 
 import (
