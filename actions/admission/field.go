@@ -24,7 +24,11 @@ type Field struct {
 // Shape is the shape of the field's changes.
 func (f Field) Shape() Shape {
 	last := f.Path[len(f.Path)-1]
-	s := Shape{ID: snake(f.Setting), Setting: f.Setting, Field: "spec." + strings.Join(f.Path, ".")}
+	id := snake(f.Setting)
+	if f.Filled != "" && !f.Parent {
+		id += "_filled" // another kind has the setting without
+	}
+	s := Shape{ID: id, Setting: f.Setting, Field: "spec." + strings.Join(f.Path, ".")}
 	s.Field = strings.ReplaceAll(s.Field, "."+First, "["+First+"]")
 	now, was := walk("object.spec", f.Path), walk("oldObject.spec", f.Path)
 	same := make([]string, 0, len(f.Path))

@@ -26,7 +26,7 @@ They are those of vllm-medic rbac --admission, in Go each knob's Leaves; a test 
 {{ $of }}|{{ $p.workload.name }}|min_replicas|{{ $limits }}|
 {{- end }}
 {{- with $p.autoscaler }}
-{{ $p.workload.namespace }}|{{ include "vllm-medic.autoscaler" .kind }}|{{ .name }}|{{ ternary "min_replica_count" "min_replicas" (eq .kind "ScaledObject") }}|{{ $limits }}|
+{{ $p.workload.namespace }}|{{ include "vllm-medic.autoscaler" .kind }}|{{ .name }}|{{ get (dict "ScaledObject" "min_replica_count" "HorizontalPodAutoscaler" "min_replicas_filled") .kind | default "min_replicas" }}|{{ $limits }}|
 {{- end }}
 {{- end }}
 {{- end }}
