@@ -66,7 +66,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	b := bounded(resp, t.limit, t.next)
 	ctx := req.Context()
 	b.slots, b.gone = large, ctx.Done()
-	b.why = func() error { return context.Cause(ctx) } //nolint:contextcheck // that of the request
+	b.why = func() error { return context.Cause(ctx) }
 	if all, ok := req.Context().Value(togetherKey{}).(*atomic.Int64); ok {
 		b.left = all
 	}

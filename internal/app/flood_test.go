@@ -87,7 +87,8 @@ func TestAFloodOfAlertsTakesBoundedMemory(t *testing.T) { //nolint:paralleltest 
 		}
 		err := process.Until(t.Context(), func(context.Context) error {
 			var list struct{ Incidents []json.RawMessage }
-			_, raw := ask(t, "GET", url+"/api/v1/incidents?pool=llama", "view-secret", "")
+			const path = "/api/v1/incidents?pool=llama"
+			_, raw := ask(t, "GET", url+path, "view-secret", "") //nolint:contextcheck // it has that of the test
 			if err := json.Unmarshal([]byte(raw), &list); err != nil {
 				return err
 			}
