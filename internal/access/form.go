@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -45,8 +44,7 @@ func (g *Gate) wellFormed(s Shown, now time.Time) error {
 	case !ok && g.takesClusterTokens(s):
 		return nil
 	case !ok:
-		return malformed(fmt.Sprintf("this isn't a token that Kubernetes made for the bot (kubectl create token NAME "+
-			"--audience %s)", g.settings.Audience))
+		return malformed("this isn't a token that Kubernetes made for the audience " + g.settings.Audience)
 	case !expiry.IsZero() && now.Sub(expiry) > expiryLeeway:
 		return malformed("the token expired at " + expiry.UTC().Format(time.RFC3339))
 	}
