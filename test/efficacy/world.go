@@ -44,7 +44,7 @@ const (
 	onCall    = "alice"
 	audience  = "vllm-medic"
 
-	webhookToken = "webhook"
+	webhookToken = "token-of-the-webhook"
 	botToken     = "bot"
 	personToken  = "person"
 )
