@@ -41,7 +41,17 @@ const everyKind = `[
 		"child_blocks":[{"type":"context","block_id":"in","elements":[{"type":"mrkdwn","text":"quota left"}]},
 			{"type":"actions","elements":[{"type":"button","action_id":"deep","text":{"type":"plain_text","text":"folded"}}]}]},
 	{"type":"container","title":{"type":"plain_text","text":"always open"},"has_header_divider":true,
-		"child_blocks":[{"type":"divider"}]}
+		"child_blocks":[{"type":"divider"}]},
+	{"type":"rich_text","block_id":"r","elements":[
+		{"type":"rich_text_section","elements":[
+			{"type":"text","text":"*as* it <@U0BOB> is &amp; ","style":{"bold":true,"italic":false,"strike":false,
+				"underline":false,"code":false}},
+			{"type":"user","user_id":"U0CAROL"},
+			{"type":"date","timestamp":1700000000,"format":"{time}","fallback":"22:13 UTC"}]},
+		{"type":"rich_text_list","style":"bullet","indent":0,"offset":0,"border":0,"elements":[
+			{"type":"rich_text_section","elements":[{"type":"text","text":":fire: _one_"}]},
+			{"type":"rich_text_section","elements":[{"type":"text","text":"pod=*two*","style":{"code":true}}]}]},
+		{"type":"rich_text_preformatted","border":0,"elements":[{"type":"text","text":"a: |\n  *b*"}]}]}
 ]`
 
 // everyInput is a view with every input, and with what a message does not have.
@@ -153,6 +163,9 @@ func TestLimitsOfTextsAndLists(t *testing.T) {
 		"/blocks/5/title": 50, "/blocks/5/chart/series": 6, "/blocks/5/chart/series/0/name": 20,
 		"/blocks/5/chart/axis_config/x_label": 50, "/blocks/5/chart/axis_config/y_label": 50,
 		"/blocks/6/rows": 100, "/blocks/7/title/text": 150, "/blocks/7/subtitle/text": 150, "/blocks/7/child_blocks": 10,
+		"/blocks/9/elements": 100, "/blocks/9/elements/0/elements": 100, "/blocks/9/elements/0/elements/0/text": 3000,
+		"/blocks/9/elements/1/elements": 100, "/blocks/9/elements/1/elements/0/elements": 100,
+		"/blocks/9/elements/2/elements": 100, "/blocks/9/elements/2/elements/0/text": 3000,
 		"/view/blocks": 100, "/view/title/text": 24, "/view/submit/text": 24, "/view/close/text": 24,
 		"/view/private_metadata": 3000, "/view/callback_id": 255, "/view/blocks/0/label/text": 2000,
 		"/view/blocks/0/hint/text": 2000, "/view/blocks/0/element/initial_value": 3000,
@@ -281,6 +294,28 @@ func TestWhatSlackRejects(t *testing.T) {
 		{"/blocks/7/child_blocks/0/block_id", "c", "already exists [json-pointer:/blocks/7/child_blocks/0/block_id]"},
 		{"/blocks/7/child_blocks/0", lines(1, 3), "data_visualization [json-pointer:/blocks/7/child_blocks/0]"},
 		{"/blocks/7/child_blocks/0", folded(cells(1, 1, 1)), "unsupported type: container"},
+		{"/blocks/9/text", "x", "invalid additional property: text [json-pointer:/blocks/9]"},
+		{"/blocks/9/elements", nil, "missing required field: elements [json-pointer:/blocks/9]"},
+		{"/blocks/9/elements/0/type", "text", "unsupported type: text [json-pointer:/blocks/9/elements/0]"},
+		{"/blocks/9/elements/0/type", "rich_text_quote", "unsupported type: rich_text_quote"},
+		{"/blocks/9/elements/0/border", 0, "invalid additional property: border [json-pointer:/blocks/9/elements/0]"},
+		{"/blocks/9/elements/0/elements/0/type", mrkdwn, "unsupported type: mrkdwn"},
+		{"/blocks/9/elements/0/elements/0/type", "broadcast", "unsupported type: broadcast"},
+		{"/blocks/9/elements/0/elements/0/emoji", false, "invalid additional property: emoji"},
+		{"/blocks/9/elements/0/elements/0/style", "bold", "must be an object"},
+		{"/blocks/9/elements/0/elements/0/style/bold", "yes", "must be a boolean"},
+		{"/blocks/9/elements/0/elements/0/style/unlink", true, "invalid additional property: unlink"},
+		{"/blocks/9/elements/0/elements/1/user_id", "!here", "must be the id of a user"},
+		{"/blocks/9/elements/0/elements/1/style", object{}, "invalid additional property: style"},
+		{"/blocks/9/elements/0/elements/2/format", "time", "must be text with a {token} for the time"},
+		{"/blocks/9/elements/0/elements/2/timestamp", "1700000000", "must be a whole number"},
+		{"/blocks/9/elements/1/style", "dashed", "must be a valid enum value: bullet, ordered"},
+		{"/blocks/9/elements/1/style", nil, "missing required field: style [json-pointer:/blocks/9/elements/1]"},
+		{"/blocks/9/elements/1/indent", 9, "must be a whole number from 0 to 8"},
+		{"/blocks/9/elements/1/border", 2, "must be a whole number from 0 to 1"},
+		{"/blocks/9/elements/1/elements/0/type", "rich_text_list", "unsupported type: rich_text_list"},
+		{"/blocks/9/elements/2/language", "yaml", "invalid additional property: language"},
+		{"/blocks/9/elements/2/elements/0/type", "user", "unsupported type: user"},
 		{"/view/blocks/3", folded(cells(1, 1, 1)), "unsupported type: container"},
 		{"/view/blocks/1/element/max_value", "NaN", "a number of at most 15 digits, in a string"},
 		{"/view/blocks/4/element/initial_options/0/value", "x", "must be one of the options"},

@@ -65,8 +65,11 @@ func (s *Server) scanTree(at Mention, where string, v any, out *[]Mention) {
 			s.scanTree(at, fmt.Sprintf("%s/%d", where, i), item, out)
 		}
 	case object:
-		if text(v, "type") == mrkdwn {
+		switch text(v, "type") {
+		case mrkdwn:
 			s.scanText(at, where+"/text", text(v, "text"), v["verbatim"] == true, out)
+		case "user": // of a rich text, the only one of its elements that calls anybody
+			s.found(at, where, "user", "<@"+text(v, "user_id")+">", out)
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			s.scanTree(at, where+"/"+key, v[key], out)

@@ -42,6 +42,15 @@ func TestLiveMentions(t *testing.T) {
 			"plain_text is never live", "x",
 			`[{"type":"section","text":{"type":"plain_text","text":"<!channel> https://evil.test"}}]`, nil,
 		},
+		{
+			"rich text has no syntax", "x", `[{"type":"rich_text","elements":[{"type":"rich_text_section","elements":` +
+				`[{"type":"text","text":"<!channel> <@U0BOB> @here https://evil.test <https://evil.test|x>"}]}]}]`, nil,
+		},
+		{
+			"a person in a rich text", "x", `[{"type":"rich_text","elements":[{"type":"rich_text_list","style":"bullet",` +
+				`"elements":[{"type":"rich_text_section","elements":[{"type":"user","user_id":"U0BOB"}]}]}]}]`,
+			[]string{"user <@U0BOB>"},
+		},
 		{"a date is only formatting", "x", mrk("<!date^1700000000^{date}|then>"), nil},
 		{
 			"in fields and context", "x",

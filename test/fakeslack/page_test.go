@@ -58,6 +58,8 @@ func TestPageShowsTheChannel(t *testing.T) {
 		`<polyline class="line" points="`, `<ul class="legend">`, "<th>head</th>", `<td class="number">7.5</td>`, "eight",
 		`data-element="go"`, `data-confirm="Sure?`, "choose", `<option value="out" selected>outside</option>`, "1 reply",
 		"a reply", "Bob Brandt", "a person",
+		"<p><strong>*as* it &lt;@U0BOB&gt; is &amp;amp; </strong>", "</span>22:13 UTC</p>",
+		"<ul><li>:fire: _one_</li><li><code>pod=*two*</code></li></ul>", "<pre>a: |\n  *b*</pre>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -103,6 +105,9 @@ func TestPageEscapesHostileText(t *testing.T) {
 			"series": []any{object{"name": "<script>", "data": []any{object{"label": "<script>", "value": 1}}}},
 		}},
 		object{"type": "table", "rows": []any{[]any{object{"type": "raw_text", "text": hostile}}}},
+		object{"type": "rich_text", "elements": []any{object{"type": "rich_text_section", "elements": []any{
+			object{"type": "text", "text": hostile, "style": object{"code": true}},
+		}}}},
 	}))})
 	s.PostAs("U0BOB", room, hostile, "")
 	_, page := fetch(t, s, "/?user="+strings.ReplaceAll(hostile, " ", "+"))

@@ -103,6 +103,8 @@ func (r renderer) pageBlock(o object, errs map[string]string) pageBlock {
 		eachObject(o["elements"], func(e object) { b.Elements = append(b.Elements, r.pageElement(e, id)) })
 	case "alert":
 		b.Text = r.textObject(o["text"])
+	case "rich_text":
+		b.Text = r.rich(o)
 	case "table":
 		b.Rows = r.rows(o["rows"])
 	case "data_visualization":

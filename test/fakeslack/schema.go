@@ -37,8 +37,8 @@ func words(most int, kinds ...string) variants {
 	return variantsOf(nil, out)
 }
 
-// What the bot sends. Slack has more (images, rich text, pickers, other charts): here that is refused, until the bot
-// sends it.
+// What the bot sends. Slack has more (images, quotes and links in rich text, pickers, other charts): here that is
+// refused, until the bot sends it.
 var (
 	identifier  = str{most: maxID}
 	style       = enum("primary", "danger")
@@ -98,10 +98,11 @@ var (
 			},
 			also: textOrFields,
 		},
-		"divider": {},
-		"header":  {must: props{"text": words(150, plain)}, may: props{"level": whole(1, 4)}},
-		"context": {must: props{"elements": array{1, 10, words(maxText, plain, mrkdwn), ""}}},
-		"actions": {must: props{"elements": array{1, 25, clickable, "action_id"}}},
+		"divider":   {},
+		"header":    {must: props{"text": words(150, plain)}, may: props{"level": whole(1, 4)}},
+		"context":   {must: props{"elements": array{1, 10, words(maxText, plain, mrkdwn), ""}}},
+		"actions":   {must: props{"elements": array{1, 25, clickable, "action_id"}}},
+		"rich_text": {must: props{"elements": array{1, maxRichItems, richBlocks, ""}}},
 	}
 	tables = map[string]shape{"table": {
 		must: props{"rows": array{1, 100, array{1, 20, tableCell, ""}, ""}},

@@ -28,7 +28,7 @@ type ChartSeries struct {
 
 // VisibleText returns all that a person can read in the message: the blocks if there are any, else the text. What
 // a container has folded is part of it. Links are shown by their label and Slack's escapes are undone, except in
-// plain_text, which is taken as it is.
+// plain_text and rich_text, which are taken as they are.
 func (m Message) VisibleText() string { return visibleText(m.Text, m.Blocks) }
 
 // VisibleText returns all that a person could read in this version.
@@ -74,6 +74,10 @@ func collectText(v any, lines *[]string) {
 	case object:
 		if text(v, "type") == "data_visualization" {
 			*lines = append(*lines, chartOf(v).lines()...)
+			return
+		}
+		if text(v, "type") == "rich_text" {
+			*lines = append(*lines, richLines(v)...)
 			return
 		}
 		switch kind := text(v, "type"); {

@@ -15,6 +15,7 @@ func TestEveryKindIsRead(t *testing.T) {
 		"title a &amp; b", "see the runbook of @U0BOB", "field *one*", "field two", "ask", "small", "print", "press",
 		"inside", "snooze", "chart title", "ttft", "ratio", "head", "7.5", "eight",
 		"11 checks passed", "at *03:11*", "quota left", "folded", "always open",
+		"*as* it <@U0BOB> is &amp; @U0CAROL22:13 UTC", "• :fire: _one_", "• pod=*two*", "a: |\n  *b*",
 	} {
 		if !strings.Contains(m.VisibleText(), want) {
 			t.Errorf("visible text lacks %q: %s", want, m.VisibleText())
