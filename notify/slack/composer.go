@@ -67,9 +67,19 @@ func mrkdwn(text string) *slackgo.TextBlockObject {
 	return slackgo.NewTextBlockObject(slackgo.MarkdownType, text, false, true)
 }
 
-// fit joins lines as far as they fit into most characters and says how many are left out. A single line that is too
-// long is dropped to its plain beginning, without links.
+// fit joins lines of mrkdwn as far as they fit into most characters and says how many are left out. A single line that
+// is too long is dropped to its plain beginning, without links.
 func fit(lines []string, most int) string {
+	return fitLines(lines, most, func(line string) string { return clipEscaped(stripMarkup(line), most) })
+}
+
+// fitPlain is fit for lines of text without markup.
+func fitPlain(lines []string, most int) string {
+	return fitLines(lines, most, func(line string) string { return present.Clip(line, most) })
+}
+
+// fitLines cuts the first line if not even that fits.
+func fitLines(lines []string, most int, cut func(line string) string) string {
 	lines = nonEmpty(lines)
 	out, n := "", 0
 	for i, l := range lines {
@@ -85,7 +95,7 @@ func fit(lines []string, most int) string {
 	}
 	switch {
 	case n > 0 && out == "":
-		return clipEscaped(stripMarkup(lines[0]), most)
+		return cut(lines[0])
 	case n > 0:
 		return out + "\n" + present.More(n)
 	}

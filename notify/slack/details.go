@@ -2,8 +2,8 @@ package slack
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -41,18 +41,18 @@ func (c *composer) drawDetails(inc incident.Incident, by incident.Actor, most in
 	}
 	c.section(head + ".")
 	if d := inc.Diagnosis; d != nil {
-		c.section(slices.Concat([]string{
-			"*Diagnosis: " + escape(incident.CauseWords(d.Name), 60) + "*",
-			escape(d.Summary, 600),
-		}, present.Capped(c.evidence(inc), most))...)
-		c.section(slices.Concat(titled("*Don't:*", present.Capped(bullets(present.Nevers(d.Never)), most)),
-			titled("*Unusual:*", present.Capped(bullets(d.Unusual), most)),
-			titled("*Skipped:*", present.Capped(bullets(d.Skipped), most)))...)
+		c.rich(sections([]richLine{
+			richLine{}.with("Diagnosis: "+exact(incident.CauseWords(d.Name), 60), asBold),
+			richLine{}.with(exact(d.Summary, 600), nil),
+		})...)
+		c.section(present.Capped(c.evidence(inc), most)...)
+		c.rich(slices.Concat(titledBullets("Don't:", present.Nevers(d.Never), most),
+			titledBullets("Unusual:", d.Unusual, most), titledBullets("Skipped:", d.Skipped, most))...)
 	}
-	c.section(titled("*Other causes:*", present.Capped(otherCauses(inc), most))...)
+	c.rich(titledBullets("Other causes:", otherCauses(inc), most)...)
 	c.section(titled("*Readings:*", present.Capped(c.readings(inc), most))...)
 	for _, s := range present.Planned(inc)[:min(len(present.Planned(inc)), most)] {
-		c.section(c.stepDetails(s, most)...)
+		c.rich(c.stepDetails(s, most)...)
 	}
 	c.footer(inc)
 }
@@ -64,14 +64,17 @@ func titled(title string, lines []string) []string {
 	return append([]string{title}, lines...)
 }
 
-func bullets(all []string) []string {
-	var out []string
-	for _, text := range all {
-		if text = escape(text, 300); text != "" {
-			out = append(out, "• "+text)
-		}
+// titledBullets are texts of others as a list below a title of ours.
+func titledBullets(title string, texts []string, most int) []slackgo.RichTextElement {
+	var lines []richLine
+	for _, text := range texts {
+		lines = append(lines, richLine{}.with(exact(text, 300), nil))
 	}
-	return out
+	list := richBullets(lines, most)
+	if len(list) == 0 {
+		return nil
+	}
+	return append(sections([]richLine{richLine{}.with(title, asBold)}), list...)
 }
 
 // evidence are the conditions that decided, and those that are open.
@@ -94,17 +97,20 @@ func otherCauses(inc incident.Incident) []string {
 	rest, unread := incident.SplitNotEvaluated(inc.Others)
 	var out []string
 	for _, o := range rest {
-		name, why := escape(incident.CauseWords(o.Name), 60), reasonText(o.Why, 200)
+		name, why := exact(incident.CauseWords(o.Name), 60), strings.TrimRight(exact(o.Why, 200), ".")
+		if why != "" {
+			why = " (" + why + ")"
+		}
 		switch o.Verdict {
 		case incident.True:
-			out = append(out, "• also seen: "+name+why)
+			out = append(out, "also seen: "+name+why)
 		case incident.Undecided:
-			out = append(out, "• can't rule out: "+name+why)
+			out = append(out, "can't rule out: "+name+why)
 		case incident.False:
 		}
 	}
 	for _, u := range unread {
-		out = append(out, "• not checked ("+escape(u.Why, 150)+"): "+names(u.Names))
+		out = append(out, "not checked ("+exact(u.Why, 150)+"): "+names(u.Names))
 	}
 	return out
 }
@@ -136,15 +142,14 @@ func (c *composer) readings(inc incident.Incident) []string {
 }
 
 // stepDetails is a step with its change and everything that was checked about it.
-func (c *composer) stepDetails(s incident.Step, most int) []string {
-	title := present.Name(s)
-	lines := []string{"*" + escape(title, 300) + "* (" + escape(string(s.State), 20) + ")"}
-	if why := escape(s.Why, 300); why != "" {
-		lines = append(lines, why)
+func (c *composer) stepDetails(s incident.Step, most int) []slackgo.RichTextElement {
+	lines := []richLine{
+		richLine{}.with(exact(present.Name(s), 300), asBold).with(" ("+exact(string(s.State), 20)+")", nil),
+		richLine{}.with(exact(s.Why, 300), nil),
 	}
 	for n, g := range s.Guardrails {
 		if n == most {
-			lines = append(lines, present.More(len(s.Guardrails)-n))
+			lines = append(lines, richLine{}.with(present.More(len(s.Guardrails)-n), nil))
 			break
 		}
 		mark := "✓ "
@@ -156,7 +161,7 @@ func (c *composer) stepDetails(s incident.Step, most int) []string {
 		case g.Verdict == incident.GuardShrink:
 			mark = "limited: "
 		}
-		lines = append(lines, fmt.Sprintf("%s%s: %s", mark, escape(g.Name, 40), escape(present.Guardrail(g), 200)))
+		lines = append(lines, richLine{}.with(mark+exact(g.Name, 40)+": "+exact(present.Guardrail(g), 200), nil))
 	}
-	return append(lines, fence(s.Diff, c.detail.diff, 700))
+	return append(sections(lines), preformatted(s.Diff, c.detail.diff, 700)...)
 }

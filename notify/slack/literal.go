@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// lookalikes take the place of the characters by which mrkdwn formats, which has no escape for them. A reader sees the
-// same text; whoever copies it gets another character, so what people copy is shown as code, which keeps it.
+// lookalikes take the place of the characters by which mrkdwn formats, which has no escape for them. A reader sees much
+// the same text; whoever copies it gets another character. So this is only for a name or a sentence of others within a
+// line of ours that has links, mentions or formatting. What is all theirs is a plain_text or a rich_text (rich.go),
+// which keep each character; code keeps all but the backtick.
 var lookalikes = map[rune]rune{
 	'*': '∗',  // bold
 	'_': '＿',  // italics, at the border of a word

@@ -51,21 +51,6 @@ func bold(s string, most int) string {
 	return "*" + s + "*"
 }
 
-// fence shows foreign text as code, at most lines lines and most characters.
-func fence(s string, lines, most int) string {
-	s = strings.Trim(strings.ReplaceAll(present.Clean(s), "```", "'''"), "\n ")
-	if s == "" || lines == 0 {
-		return ""
-	}
-	all := strings.Split(s, "\n")
-	shown := strings.Join(all[:min(lines, len(all))], "\n")
-	out := "```\n" + clipEscaped(shown, most) + "\n```"
-	if more := len(all) - lines; more > 0 {
-		out += fmt.Sprintf("\n…and %d more lines", more)
-	}
-	return out
-}
-
 // link is a live link of our own making; without a target, or with one that is too long, it is only the label. Label
 // must be escaped.
 func link(target, label string) string {
@@ -85,14 +70,17 @@ func clock(t time.Time) string {
 
 var userID = regexp.MustCompile(`^[UW][A-Z0-9]{2,20}$`)
 
-// who names an actor. Only an id that has the form of a Slack user becomes a mention.
+// mentionable says whether an actor becomes a mention: only an id that has the form of a Slack user does.
+func mentionable(a incident.Actor) bool {
+	return a.Kind == incident.ActorSlack && userID.MatchString(a.ID)
+}
+
+// who names an actor.
 func who(a incident.Actor) string {
-	switch {
-	case a.Kind == incident.ActorSlack && userID.MatchString(a.ID):
+	if mentionable(a) {
 		return "<@" + a.ID + ">"
-	default:
-		return escape(present.Person(a), 80)
 	}
+	return escape(present.Person(a), 80)
 }
 
 // sentence shows one whose people and times are values: its text is escaped, its people are mentioned. Only they are:

@@ -50,17 +50,6 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-func TestFenceCannotBeLeft(t *testing.T) {
-	t.Parallel()
-	got := fence("a\n```\n<!channel>\nb\nc", 3, 100)
-	if want := "```\na\n'''\n&lt;!channel&gt;\n```\n…and 2 more lines"; got != want {
-		t.Errorf("fence = %q, want %q", got, want)
-	}
-	if got := fence("\n \n", 3, 100); got != "" {
-		t.Errorf("an empty fence: %q", got)
-	}
-}
-
 func TestFitCountsWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 40)

@@ -212,20 +212,26 @@ func textOnly(inc incident.Incident, opts ViewOptions) View {
 }
 
 // renderEntry is a journal entry as a reply. One that calls people begins with their mentions, in the blocks and in
-// the text, so that Slack notifies them: an edit of the message notifies nobody. What comes from elsewhere stays
-// escaped.
+// the text, so that Slack notifies them: an edit of the message notifies nobody. What comes from elsewhere is text
+// without markup, or escaped beside the mentions.
 func renderEntry(inc incident.Incident, e incident.Entry) ([]slackgo.Block, string) {
 	c := &composer{}
-	text := sentence(present.Entry(e), 1500)
-	plain := defuse(present.Plain(present.Entry(e)), 500)
+	spans, marks := present.Entry(e), ""
+	plain := defuse(present.Plain(spans), 500)
 	switch {
 	case inc.Drill != nil:
-		text, plain = unreal(inc)+text, unreal(inc)+plain
+		marks, plain = unreal(inc), unreal(inc)+plain
 	case inc.DryRun && e.Said.Kind != incident.NoteDryRun:
-		text = "🧪 " + text
+		marks = "🧪 "
 	}
 	mentioned := strings.TrimSpace(called(e.Mention, maxCalled)) // who is asked and not called does not know
-	c.section(strings.TrimSpace(mentioned+" "+text), fence(e.Said.Config, 25, 1300))
+	config := preformatted(e.Said.Config, 25, 1300)
+	if line := richSentence(spans, 1500); mentioned == "" && len(line) > 0 {
+		c.rich(append(sections([]richLine{append(richLine{}.with(marks, nil), line...)}), config...)...)
+	} else {
+		c.section(strings.TrimSpace(mentioned + " " + marks + sentence(spans, 1500)))
+		c.rich(config...)
+	}
 	if e.Hash != "" { // Slack keeps what nobody with nothing but the database can change: docs/audit.md
 		c.context("journal `" + defuse(e.Hash[:min(len(e.Hash), journalHead)], 100) + "`")
 	}

@@ -22,7 +22,7 @@ func TestAnIncidentOfAnOlderVersionIsShownAsOneOfToday(t *testing.T) {
 		"denied":     {"*Denied by <@U0ALICE>, "},
 		"mitigation": {"recovered, temporary throttle in place", "*Reverts to 256 at "},
 		"undone":     {"Rolling back to 2 (asked for by slack:U0ALICE)."},
-		"unrouted":   {"Add one like this:\n```\npools:\n  - name: llama-70b\n"},
+		"unrouted":   {"Add one like this:\npools:\n  - name: llama-70b\n"},
 	} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "internal", "incident", "testdata", "before-facts-"+name+".json"))
 		if err != nil {

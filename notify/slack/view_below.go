@@ -27,7 +27,7 @@ func (c *composer) below(inc incident.Incident, open []incident.Step) {
 		c.actions("undo", inc, rollbacks(inc)...)
 	}
 	if advised(inc) {
-		c.section(c.manual(inc)...)
+		c.rich(sections(c.manual(inc))...)
 	}
 	c.section(slices.Concat(c.nevers(inc), c.recent(inc))...)
 	c.picture(inc)
@@ -114,7 +114,9 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if !c.detail.rest {
 		return
 	}
-	manual, others, checks := []string{}, []string{}, checksOf(open)
+	var manual []richLine
+	var others []string
+	checks := checksOf(open)
 	if !advised(inc) {
 		manual = c.manual(inc)
 	}
@@ -130,14 +132,14 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 		}
 	}
 	if d := inc.Diagnosis; d != nil {
-		others = append(others, nonEmpty([]string{escape(present.Unmatched(*d), 250)})...)
+		others = append(others, nonEmpty([]string{exact(present.Unmatched(*d), 250)})...)
 	}
 	skipped := c.skipped(inc)
 	inner := &composer{opts: c.opts, detail: c.detail}
-	inner.section(manual...)
-	inner.context(others...)
-	inner.context(skipped...)
-	inner.context(checks...)
+	inner.rich(sections(manual)...)
+	inner.smallProse(others...)
+	inner.smallProse(skipped...)
+	inner.smallProse(checks...)
 	if len(inner.blocks) == 0 {
 		return
 	}
@@ -166,7 +168,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 // maxChecks bounds the checks that are listed; there are fewer guardrails than that.
 const maxChecks = 12
 
-// checksOf is what the checks say of the steps that are asked about, each thing once.
+// checksOf is what the checks say of the steps that are asked about, each thing once, in text without markup.
 func checksOf(open []incident.Step) []string {
 	var out []string
 	for _, s := range open {
@@ -180,7 +182,7 @@ func checksOf(open []incident.Step) []string {
 			texts = append(texts, present.Checked(s.Checked))
 		}
 		for _, text := range texts {
-			if text = "✓ " + escape(text, 120); !slices.Contains(out, text) {
+			if text = "✓ " + exact(text, 120); !slices.Contains(out, text) {
 				out = append(out, text)
 			}
 		}
@@ -212,12 +214,12 @@ func undecided(inc incident.Incident) string {
 	return names(found)
 }
 
-// names lists the first of some diagnoses.
+// names lists the first of some diagnoses, in text without markup.
 func names(all []string) string {
 	const most = 3
 	var out []string
 	for _, name := range all[:min(len(all), most)] {
-		out = append(out, escape(incident.CauseWords(name), 60))
+		out = append(out, exact(incident.CauseWords(name), 60))
 	}
 	if len(all) > most {
 		out = append(out, present.More(len(all)-most))
@@ -269,7 +271,7 @@ func (c *composer) skipped(inc incident.Incident) []string {
 	var out []string
 	if d := inc.Diagnosis; d != nil && !present.Outdated(inc) {
 		for _, text := range d.Skipped {
-			out = append(out, "Skipped "+escape(text, c.detail.text))
+			out = append(out, "Skipped "+exact(text, c.detail.text))
 		}
 	}
 	return out

@@ -168,17 +168,18 @@ func reasonText(why string, most int) string {
 }
 
 // manual is advice that no button carries out.
-func (c *composer) manual(inc incident.Incident) []string {
+func (c *composer) manual(inc incident.Incident) []richLine {
 	if inc.Plan == nil || !inc.HealthySince.IsZero() && !present.FollowUp(inc) {
 		return nil
 	}
-	var out []string
+	var out []richLine
 	for _, s := range inc.Plan.Steps {
 		if s.Kind == incident.StepManual && s.State == incident.StepProposed {
-			out = append(out, "*Manual:* "+escape(present.Name(s), max(c.detail.name, 2*c.detail.text)))
+			advice := exact(present.Name(s), max(c.detail.name, 2*c.detail.text))
+			out = append(out, richLine{}.with("Manual:", asBold).with(" "+advice, nil))
 		}
 	}
-	return present.Capped(out, c.detail.steps)
+	return capped(out, c.detail.steps)
 }
 
 // advised says that there is nothing but advice: no step of the plan is for the bot, or none that it may run.

@@ -66,11 +66,14 @@ func readingText(r incident.Reading) string {
 // unrouted shows alerts that lead to no pool, and what to add to the configuration.
 func (c *composer) unrouted(inc incident.Incident) {
 	if inc.State == incident.StateClosed {
-		c.section(append([]string{"*Not investigated.*"}, c.alerts(inc)...)...)
+		c.section("*Not investigated.*")
+		c.alerts(inc)
 		return
 	}
-	c.section(append([]string{"*Not investigating.*"}, c.alerts(inc)...)...)
-	c.section(sentence(present.Note(inc), max(c.detail.text, 200)), fence(inc.Said.Config, c.detail.diff, 1500))
+	c.section("*Not investigating.*")
+	c.alerts(inc)
+	c.rich(append(sections([]richLine{richSentence(present.Note(inc), max(c.detail.text, 200))}),
+		preformatted(inc.Said.Config, c.detail.diff, 1500)...)...)
 	c.actions("actions", inc, c.general(inc)...)
 }
 

@@ -17,7 +17,8 @@ func (c *composer) status(inc incident.Incident) string {
 
 // starting is an incident without a plan to ask about yet.
 func (c *composer) starting(inc incident.Incident) {
-	c.section(append([]string{c.status(inc), c.remark(inc)}, c.alerts(inc)...)...)
+	c.section(c.status(inc), c.remark(inc))
+	c.alerts(inc)
 	c.actions("actions", inc, c.general(inc)...)
 }
 

@@ -39,6 +39,10 @@ func texts(v View) []string {
 			out = append(out, b.Text.Text)
 		case *slackgo.SectionBlock:
 			out = append(out, b.Text.Text)
+		case *slackgo.RichTextBlock:
+			for _, e := range b.Elements {
+				out = append(out, richTexts(e)...)
+			}
 		case *slackgo.ContextBlock:
 			for _, e := range b.ContextElements.Elements {
 				if t, ok := e.(*slackgo.TextBlockObject); ok {
@@ -54,6 +58,35 @@ func texts(v View) []string {
 		}
 	}
 	return out
+}
+
+// richTexts are the lines of an element of a rich text; those of a list have their bullets.
+func richTexts(e slackgo.RichTextElement) []string {
+	var parts []slackgo.RichTextSectionElement
+	switch e := e.(type) {
+	case *slackgo.RichTextList:
+		var out []string
+		for _, item := range e.Elements {
+			out = append(out, "• "+strings.Join(richTexts(item), ""))
+		}
+		return out
+	case *slackgo.RichTextSection:
+		parts = e.Elements
+	case *slackgo.RichTextPreformatted:
+		parts = e.Elements
+	}
+	line := ""
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *slackgo.RichTextSectionTextElement:
+			line += part.Text
+		case *slackgo.RichTextSectionUserElement:
+			line += "<@" + part.UserID + ">"
+		case *slackgo.RichTextSectionDateElement:
+			line += *part.Fallback
+		}
+	}
+	return []string{line}
 }
 
 // shownText is all that a view shows, a block each.

@@ -11,10 +11,13 @@ import (
 )
 
 // why says the cause in one sentence with the readings that show it, or lists the alerts while there is no cause, and
-// says what could not be read.
+// says what could not be read. What others wrote stands in blocks without formatting.
 func (c *composer) why(inc incident.Incident) {
 	lines := c.soFar(inc)
-	if inc.Diagnosis != nil {
+	if inc.Diagnosis == nil {
+		c.section(lines...)
+		c.alerts(inc)
+	} else {
 		current := !present.Outdated(inc) || present.FollowUp(inc)
 		head := "*Why:* "
 		if !current && present.Changed(inc) {
@@ -24,10 +27,9 @@ func (c *composer) why(inc incident.Incident) {
 		if current {
 			lines = append(append(lines, c.numbers(inc)), c.doubts(inc)...)
 		}
-	} else {
-		lines = append(lines, c.alerts(inc)...)
+		c.section(lines...)
 	}
-	c.section(append(lines, c.gaps(inc)...)...)
+	c.prose(c.gaps(inc)...)
 }
 
 // soFar is what an earlier step did, while the next one is asked about.
@@ -144,31 +146,36 @@ func blind(inc incident.Incident) bool {
 }
 
 // alerts lists the alerts with what their rules say about them, by name: the order stays when one resolves.
-func (c *composer) alerts(inc incident.Incident) []string {
+func (c *composer) alerts(inc incident.Incident) {
 	all := slices.Clone(inc.Alerts)
 	slices.SortStableFunc(all, func(a, b incident.Alert) int { return cmp.Compare(a.Name(), b.Name()) })
-	var lines []string
+	var lines []richLine
 	for _, a := range all {
-		text := "• " + bold(cmp.Or(a.Name(), "alert without a name"), 80)
-		if sev := a.Labels["severity"]; sev != "" {
-			text += " (" + escape(sev, 30) + ")"
+		text := ""
+		if sev := exact(a.Labels["severity"], 30); sev != "" {
+			text += " (" + sev + ")"
 		}
 		if !a.Firing {
 			text += ", resolved"
 		}
-		if what := escape(cmp.Or(a.Annotations["summary"], a.Annotations["description"]), c.detail.text); what != "" {
+		if what := exact(cmp.Or(a.Annotations["summary"], a.Annotations["description"]), c.detail.text); what != "" {
 			text += ": " + what
 		}
+		line := richLine{}.with(cmp.Or(exact(a.Name(), 80), "alert without a name"), asBold)
+		labels := ""
 		if inc.Pool == "" {
-			text += labelText(a)
+			labels = exact(labelText(a), 160)
 		}
-		lines = append(lines, text)
+		if labels != "" {
+			text += " "
+		}
+		lines = append(lines, line.with(text, nil).with(labels, asCode))
 	}
 	c.listed = len(lines) <= c.detail.alerts
-	return present.Capped(lines, c.detail.alerts)
+	c.rich(richBullets(lines, c.detail.alerts)...)
 }
 
-// labelText shows the labels by which an alert could be led to a pool.
+// labelText are the labels by which an alert could be led to a pool.
 func labelText(a incident.Alert) string {
 	var out []string
 	for _, k := range []string{"namespace", "model_name", "pod", "instance", "job"} {
@@ -176,10 +183,7 @@ func labelText(a incident.Alert) string {
 			out = append(out, k+"="+v)
 		}
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	return " " + code(strings.Join(out, " "), 160)
+	return strings.Join(out, " ")
 }
 
 // unread says that a signal could not be read.
@@ -193,7 +197,7 @@ func unread(inc incident.Incident) bool {
 }
 
 // gaps says what could not be read, so that nobody takes silence for health. Signals with the same trouble share a
-// line.
+// line. It is text without markup.
 func (c *composer) gaps(inc incident.Incident) []string {
 	if present.Stale(inc) {
 		return nil
@@ -212,7 +216,7 @@ func (c *composer) gaps(inc incident.Incident) []string {
 	var out []string
 	const most = 3
 	for _, n := range missing[:min(most, len(missing))] {
-		out = append(out, escape(n, 50))
+		out = append(out, exact(n, 50))
 	}
 	lines := []string{}
 	if len(out) > 0 {
@@ -226,17 +230,17 @@ func (c *composer) gaps(inc incident.Incident) []string {
 		delete(byError, err)
 	}
 	for _, err := range sortedKeys(byError)[:min(2, len(byError))] {
-		lines = append(lines, fmt.Sprintf("⚠️ %s could not be read: %s", signals(byError[err]), escape(err, c.detail.text)))
+		lines = append(lines, fmt.Sprintf("⚠️ %s could not be read: %s", signals(byError[err]), exact(err, c.detail.text)))
 	}
 	if inc.Cluster.Error != "" {
-		lines = append(lines, "⚠️ Kubernetes could not be read: "+escape(inc.Cluster.Error, c.detail.text))
+		lines = append(lines, "⚠️ Kubernetes could not be read: "+exact(inc.Cluster.Error, c.detail.text))
 	}
 	return lines
 }
 
 func signals(names []string) string {
 	if len(names) == 1 {
-		return escape(names[0], 50)
+		return exact(names[0], 50)
 	}
 	return fmt.Sprintf("%d signals", len(names))
 }

@@ -104,6 +104,10 @@ func linesOf(blocks []map[string]any) []string {
 			for _, e := range objects(b["elements"]) {
 				out = append(out, "  "+textOf(e))
 			}
+		case "rich_text":
+			for _, e := range objects(b["elements"]) {
+				out = append(out, richLines(e)...)
+			}
 		case "actions":
 			var row []string
 			for _, e := range objects(b["elements"]) {
@@ -121,6 +125,33 @@ func linesOf(blocks []map[string]any) []string {
 		}
 	}
 	return out
+}
+
+// richLines are the lines of an element of a rich text, with its formatting as mrkdwn has it.
+func richLines(element map[string]any) []string {
+	if element["type"] == "rich_text_list" {
+		var out []string
+		for _, item := range objects(element["elements"]) {
+			out = append(out, "• "+strings.Join(richLines(item), ""))
+		}
+		return out
+	}
+	line := ""
+	for _, e := range objects(element["elements"]) {
+		style, _ := e["style"].(map[string]any)
+		mark := ""
+		switch {
+		case style["bold"] == true:
+			mark = "*"
+		case style["code"] == true:
+			mark = "`"
+		}
+		line += mark + textOf(e) + mark
+	}
+	if element["type"] == "rich_text_preformatted" {
+		line = "```\n" + line + "\n```"
+	}
+	return []string{line}
 }
 
 // textOf is the text of a text object.
