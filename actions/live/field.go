@@ -40,8 +40,8 @@ type Field struct {
 	Version     string
 	// Read takes the value out of the API server's answer to a write.
 	Read func(*unstructured.Unstructured) (incident.Value, error)
-	// Limits are those of the pool's configuration. The scale subresource has no annotations to note a value in, and needs
-	// none.
+	// Limits are those of the pool's configuration, beyond which a value is noted before it is replaced. A scale has none
+	// here: it has no annotations to note a value in.
 	Limits Limits
 	// Path leads to the field in the object's managed fields; nil when it is not known, for the reason in Pathless.
 	Path     []string

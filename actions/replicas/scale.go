@@ -116,9 +116,21 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		Speed: scaleSpeed,
 		Risk:  scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
-			s.cautionUnlisted()),
+			s.cautionUnlisted(), s.cautionUndo(to)),
 		Worked: poolLimits(s.pool).Worked(s.replicas, to),
 	}, nil
+}
+
+// cautionUndo says that the API server may refuse the way back. An admission policy lets values beyond the limits pass
+// only as far as the object itself notes them (live.UndoNote), and a scale has no annotations: a write below the minimum
+// can't be told from that of a thief.
+func (s *plainScale) cautionUndo(to int64) []incident.Guardrail {
+	least := poolLimits(s.pool).Min
+	if s.replicas >= least {
+		return nil
+	}
+	return []incident.Guardrail{live.Caution("rollback", "the rollback to %d is below the pool's minimum of %d: where "+
+		"the admission policies are in force they refuse it, and %d stays until someone scales it", s.replicas, least, to)}
 }
 
 const (
