@@ -1,8 +1,6 @@
 package admission
 
 import (
-	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,11 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/vllm-medic/vllm-medic/actions/kube"
 	"github.com/vllm-medic/vllm-medic/actions/live"
@@ -54,7 +48,7 @@ func TestEachLeafOfAnObjectButTheKnobsOwnIsHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			was := filled(t, tt.of)
+			was := leaves.Filled(tt.of)
 			if strings.HasPrefix(tt.shape.ID, "max") {
 				withTwoContainers(t, was)
 			}
@@ -82,90 +76,6 @@ func TestEachLeafOfAnObjectButTheKnobsOwnIsHeld(t *testing.T) {
 			t.Logf("%d changes", tried)
 		})
 	}
-}
-
-// filled is an object of a type with all of its fields, each list and map with one element.
-func filled(t *testing.T, of any) map[string]any {
-	t.Helper()
-	v := reflect.New(reflect.TypeOf(of)).Elem()
-	fill(v)
-	b, err := json.Marshal(v.Interface())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]any{}
-	if err := json.Unmarshal(b, &out); err != nil {
-		t.Fatal(err)
-	}
-	return whole(out).(map[string]any) //nolint:forcetypeassert // a map stays one
-}
-
-func fill(v reflect.Value) {
-	switch x := v.Addr().Interface().(type) {
-	case *metav1.Time:
-		*x = metav1.Unix(1_700_000_000, 0)
-		return
-	case *metav1.MicroTime:
-		return
-	case *resource.Quantity:
-		*x = resource.MustParse("1")
-		return
-	case *intstr.IntOrString:
-		*x = intstr.FromInt32(5)
-		return
-	case *metav1.FieldsV1:
-		*x = *metav1.NewFieldsV1(`{"f:spec":{}}`)
-		return
-	case *runtime.RawExtension:
-		x.Raw = []byte(`{"a":"b"}`)
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fill(v.Field(i))
-			}
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem())
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0))
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		value := reflect.New(v.Type().Elem()).Elem()
-		fill(value)
-		key := reflect.New(v.Type().Key()).Elem()
-		key.SetString("key")
-		v.SetMapIndex(key, value)
-	case reflect.String:
-		v.SetString("text")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int32, reflect.Int64, reflect.Int:
-		v.SetInt(5)
-	case reflect.Uint8:
-		v.SetUint(5)
-	}
-}
-
-// whole makes whole numbers of JSON's, as an API server has them.
-func whole(v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		for k := range x {
-			x[k] = whole(x[k])
-		}
-	case []any:
-		for i := range x {
-			x[i] = whole(x[i])
-		}
-	case float64:
-		return int64(x)
-	}
-	return v
 }
 
 // withTwoContainers puts the pool's container beside the one that is there, with the flag on its command line.

@@ -4,6 +4,7 @@ package leaves
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,13 +85,17 @@ func Changes(o map[string]any) map[string]map[string]any {
 	return shown
 }
 
-// other is another value of the same kind. A flag's is another within the limits, and so is a number.
+// other is another value of the same kind, and a valid one where that can be told: a flag's number and a quantity are
+// one more, and what is one of a few words is another one of them.
 func other(v any) any {
 	switch x := v.(type) {
 	case string:
-		if key, value, is := strings.Cut(x, "="); is {
-			if n, err := strconv.Atoi(value); err == nil {
-				return fmt.Sprintf("%s=%d", key, n+1)
+		if word, is := words()[x]; is {
+			return word
+		}
+		if part := numbered.FindStringSubmatch(x); part != nil {
+			if n, err := strconv.Atoi(part[2]); err == nil {
+				return fmt.Sprintf("%s%d%s", part[1], n+1, part[3])
 			}
 		}
 		return x + "x"
@@ -100,6 +105,23 @@ func other(v any) any {
 		return !x
 	}
 	return "text"
+}
+
+// numbered is a flag with a number, a quantity or an address.
+var numbered = regexp.MustCompile(`^([-a-z_]+=|10[.]0[.]0[.])?([0-9]{1,9})([KMG]i|m)?$`)
+
+// words are those of the API's fields that take one of a few, and another one of them.
+func words() map[string]string {
+	return map[string]string{
+		"Always": "Never", "Never": "PreemptLowerPriority", "IfNotPresent": "Always", "ClusterFirst": "Default",
+		"TCP": "UDP", "HTTP": "HTTPS", "File": "FallbackToLogsOnError", "NotRequired": "RestartContainer",
+		"In": "NotIn", "Exists": "DoesNotExist", "Equal": "Exists", "NoExecute": "NoSchedule",
+		"DoNotSchedule": "ScheduleAnyway", "Honor": "Ignore", "Strict": "Merge", "OnRootMismatch": "Always",
+		"Recursive": "MountOption", "Default": "Unmasked", "None": "HostToContainer", "Disabled": "IfPossible",
+		"Memory": "", "Directory": "File", "ReadWriteOnce": "ReadOnlyMany", "Filesystem": "Block", "Delete": "Retain",
+		"Max": "Min", "Min": "Max", "Pods": "Percent", "Percent": "Pods", "ED25519": "ECDSAP256",
+		"metadata.name": "metadata.namespace", "limits.cpu": "limits.memory", "cpu": "memory",
+	}
 }
 
 // edited is a copy of an object in which the value at a path is changed; nil takes it away.

@@ -70,7 +70,9 @@ func guard(t *testing.T) guarded {
 	}
 	kept.Autoscaler = incident.AutoscalerRef{Kind: "ScaledObject", Name: "kept"}
 	grouped.Knobs.Arguments = nil
-	g.pools = []incident.Pool{deployed, kept, grouped}
+	g.pools = []incident.Pool{
+		deployed, kept, grouped, of("boxes", "apps/v1", "Deployment"), of("volumes", "apps/v1", "Deployment"),
+	}
 	opts := app.Options{
 		Config: config.Config{Kubernetes: &config.Kubernetes{}, Pools: g.pools}, Logger: slog.New(slog.DiscardHandler),
 	}
@@ -117,12 +119,28 @@ func (g guarded) try(ctx context.Context, t *testing.T, a attempt) error {
 	if a.sub != "" {
 		sub = []string{a.sub}
 	}
-	kind := types.MergePatchType
-	if strings.HasPrefix(a.patch, "[") {
-		kind = types.JSONPatchType
-	}
-	_, err = d.Resource(a.r).Namespace(g.ns).Patch(ctx, a.name, kind, []byte(a.patch), metav1.PatchOptions{}, sub...)
+	_, err = d.Resource(a.r).Namespace(g.ns).Patch(ctx, a.name, a.patchType(), []byte(a.patch), metav1.PatchOptions{}, sub...)
 	return err
+}
+
+// asAdministrator tries a write as somebody who may do all, and keeps nothing of it: what is refused for another reason
+// shows nothing.
+func (g guarded) asAdministrator(t *testing.T, a attempt) error {
+	t.Helper()
+	var sub []string
+	if a.sub != "" {
+		sub = []string{a.sub}
+	}
+	_, err := g.c.Dynamic(t).Resource(a.r).Namespace(g.ns).Patch(t.Context(), a.name, a.patchType(), []byte(a.patch),
+		metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, sub...)
+	return err
+}
+
+func (a attempt) patchType() types.PatchType {
+	if strings.HasPrefix(a.patch, "[") {
+		return types.JSONPatchType
+	}
+	return types.MergePatchType
 }
 
 const boxes = "/spec/template/spec/containers/"
@@ -141,11 +159,11 @@ func TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
 	for name, spec := range map[string]map[string]any{
-		"deployed": fullSpec(t, "Deployment"), "other": fullSpec(t, "Deployment"),
+		"deployed": part(t, fullSpec(t, "Deployment"), noPart), "other": part(t, fullSpec(t, "Deployment"), noPart),
 	} {
 		g.create(t, deployments, object("apps/v1", "Deployment", name, spec))
 	}
-	g.create(t, sets, object("apps/v1", "StatefulSet", "kept", fullSpec(t, "StatefulSet")))
+	g.create(t, sets, object("apps/v1", "StatefulSet", "kept", part(t, fullSpec(t, "StatefulSet"), noPart)))
 	g.create(t, groups, object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "grouped",
 		map[string]any{"replicas": int64(2), "size": int64(4)}))
 	for _, name := range []string{"deployed", "foreign"} {
@@ -168,9 +186,36 @@ func TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits(t *testing.T) {
 		"the proxy's arguments":       d(op("add", boxes+"0/args", []string{"--max-num-batched-tokens=4096"})),
 		"environment from a Secret": d(op("add", boxes+"1/envFrom",
 			[]any{map[string]any{"secretRef": map[string]any{"name": "s"}}})),
-		"a variable from a Secret": d(op("add", boxes+"1/env/-", map[string]any{
+		"a variable from a Secret": d(op("add", boxes+"1/env", []any{map[string]any{
 			"name": "X", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "s", "key": "k"}},
-		})),
+		}})),
+		"a Secret as a volume": d(`{"spec":{"template":{"spec":{
+			"volumes":[{"name":"s","secret":{"secretName":"s"}}],
+			"containers":[{"name":"proxy","image":"envoy","args":["--x"]},{"name":"vllm","image":"text",
+				"command":["vllm","serve"],"args":["--max-num-batched-tokens=4096","--port","8000"],
+				"volumeMounts":[{"name":"s","mountPath":"/s"}]}]}}}}`),
+		"the node's files": d(`{"spec":{"template":{"spec":{"volumes":[{"name":"h","hostPath":{"path":"/"}}]}}}}`),
+		"the node's network and a port of it": d(`[
+			{"op":"add","path":"/spec/template/spec/hostNetwork","value":true},
+			{"op":"add","path":"` + boxes + `1/ports","value":[{"containerPort":22,"hostPort":22}]}]`),
+		"the node's processes": d(`{"spec":{"template":{"spec":{"hostPID":true,"hostIPC":true}}}}`),
+		"a service account with its token": d(
+			`{"spec":{"template":{"spec":{"serviceAccountName":"admin","automountServiceAccountToken":true}}}}`),
+		"a service account by its old name": d(`{"spec":{"template":{"spec":{"serviceAccount":"admin"}}}}`),
+		"a projected token": d(`{"spec":{"template":{"spec":{"volumes":[{"name":"t","projected":{"sources":[
+			{"serviceAccountToken":{"path":"t","audience":"vllm-medic"}}]}}]}}}}`),
+		"another user":      d(`{"spec":{"template":{"spec":{"securityContext":{"runAsUser":0}}}}}`),
+		"a way to roll out": d(`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`),
+		"a budget and more": d(`[
+			{"op":"replace","path":"` + boxes + `1/args/0","value":"--max-num-batched-tokens=4096"},
+			{"op":"replace","path":"` + boxes + `1/image","value":"evil"}]`),
+		"a budget and replicas": d(`[
+			{"op":"replace","path":"` + boxes + `1/args/0","value":"--max-num-batched-tokens=4096"},
+			{"op":"replace","path":"/spec/replicas","value":4}]`),
+		"replicas by the Deployment itself": d(`{"spec":{"replicas":4}}`),
+		"an owner": d(`{"metadata":{"ownerReferences":[
+			{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"none"}]}}`),
+		"a status":            {deployments, "deployed", "status", `{"status":{"observedGeneration":99}}`},
 		"a service account":   d(op("add", "/spec/template/spec/serviceAccountName", "admin")),
 		"a further container": d(op("add", boxes+"-", map[string]any{"name": "evil", "image": "evil"})),
 		"an init container": d(op("add", "/spec/template/spec/initContainers",
@@ -185,7 +230,7 @@ func TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits(t *testing.T) {
 		"an annotation":          d(`{"metadata":{"annotations":{"a":"evil"}}}`),
 		"a finalizer":            d(`{"metadata":{"finalizers":["a.b/c"]}}`),
 		"no pods by the way":     d(`{"spec":{"replicas":0}}`),
-		"paused":                 d(`{"spec":{"paused":true}}`),
+		"no longer paused":       d(`{"spec":{"paused":false}}`),
 		"another Deployment": {
 			deployments, "other", "", op("replace", boxes+"1/args/0", "--max-num-batched-tokens=4096"),
 		},
@@ -231,6 +276,11 @@ func TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits(t *testing.T) {
 			if err := g.try(t.Context(), t, a); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), by) {
 				t.Errorf("%s, refused by %q: %v", name, by, err)
 			}
+		}
+	}
+	for name, a := range hostile {
+		if err := g.asAdministrator(t, a); err != nil {
+			t.Errorf("%s is nothing that an API server takes from anybody: %v", name, err)
 		}
 	}
 	refusedAll("")

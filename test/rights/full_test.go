@@ -1,134 +1,171 @@
 package rights
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+
+	"github.com/vllm-medic/vllm-medic/test/leaves"
 )
 
-// fullSpec is the spec of an object that an API server takes, with as many fields as one may have at the same time.
+// typeOf has the Go type of each kind that the API server itself has.
+func typeOf(kind string) any {
+	return map[string]any{
+		"Deployment": appsv1.Deployment{}, "StatefulSet": appsv1.StatefulSet{},
+		"HorizontalPodAutoscaler": autoscalingv2.HorizontalPodAutoscaler{},
+	}[kind]
+}
+
+// fullSpec is the spec of an object that an API server takes, with all that its type has: the values are those that are
+// valid, what excludes each other is in several elements of a list, and what no such object may have is left out (see
+// leftOut).
 func fullSpec(t *testing.T, kind string) map[string]any {
 	t.Helper()
-	text := map[string]string{
-		"Deployment": `
-replicas: 2
-minReadySeconds: 5
-progressDeadlineSeconds: 700
-revisionHistoryLimit: 5
-strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
-selector: {matchLabels: {app: x}}
-` + template,
-		"StatefulSet": `
-replicas: 2
-minReadySeconds: 5
-revisionHistoryLimit: 5
-podManagementPolicy: Parallel
-serviceName: x
-updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}
-persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}
-ordinals: {start: 1}
-selector: {matchLabels: {app: x}}
-volumeClaimTemplates:
-  - metadata: {name: data}
-    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
-` + template,
-		"HorizontalPodAutoscaler": `
-minReplicas: 2
-maxReplicas: 6
-scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: deployed}
-metrics:
-  - {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}
-  - type: Pods
-    pods: {metric: {name: waiting, selector: {matchLabels: {a: b}}}, target: {type: AverageValue, averageValue: "5"}}
-behavior:
-  scaleUp: {stabilizationWindowSeconds: 10, selectPolicy: Max, policies: [{type: Pods, value: 1, periodSeconds: 60}]}
-  scaleDown: {stabilizationWindowSeconds: 20, selectPolicy: Min, policies: [{type: Percent, value: 50,
-    periodSeconds: 30}]}
-`,
-	}[kind]
-	var out map[string]any
-	must(t, yaml.Unmarshal([]byte(text), &out))
-	whole(out)
+	out := leaves.Filled(typeOf(kind))["spec"].(map[string]any) //nolint:forcetypeassert // it was filled
+	if kind == "HorizontalPodAutoscaler" {
+		fillAutoscaler(t, out)
+		return out
+	}
+	for path, value := range map[string]any{
+		"selector.matchLabels":                 map[string]any{"app": "x"},
+		"selector.matchExpressions[].operator": "In",
+		"selector.matchExpressions[].key":      "app",
+		"selector.matchExpressions[].values":   []any{"x"},
+		"replicas":                             int64(2),
+		"template.metadata.labels":             map[string]any{"app": "x"},
+		"template.metadata.annotations":        map[string]any{"e": "f"},
+	} {
+		put(t, out, path, value)
+	}
+	if kind == "StatefulSet" {
+		fillSet(t, out)
+	} else {
+		put(t, out, "strategy.type", "RollingUpdate")
+		put(t, out, "progressDeadlineSeconds", int64(700))
+	}
+	fillPod(t, out["template"].(map[string]any)["spec"].(map[string]any)) //nolint:forcetypeassert // it was filled
 	return out
 }
 
-// whole makes whole numbers of JSON's.
-func whole(v any) any {
-	switch x := v.(type) {
-	case map[string]any:
-		for k := range x {
-			x[k] = whole(x[k])
-		}
-	case []any:
-		for i := range x {
-			x[i] = whole(x[i])
-		}
-	case float64:
-		return int64(x)
+// A full pod is a large one, and each of its leaves is a request with all of it. So it comes in parts, each of which is
+// an object that an API server takes.
+const (
+	wholePod  = "" // all parts in one
+	podItself = "pod"
+	inBoxes   = "boxes"
+	inVolumes = "volumes"
+	noPart    = "none" // containers that have nothing but their command line
+)
+
+// part is a spec of which the pod has this part only.
+func part(t *testing.T, spec map[string]any, name string) map[string]any {
+	t.Helper()
+	template := spec["template"].(map[string]any) //nolint:forcetypeassert // it was filled
+	pod := template["spec"].(map[string]any)      //nolint:forcetypeassert // it was filled
+	keep := map[string][]string{
+		podItself: slices.Collect(maps.Keys(pod)),
+		inBoxes:   {"containers", "initContainers", "volumes", "resourceClaims", "securityContext", "hostNetwork"},
+		inVolumes: {"containers", "volumes"},
+		noPart:    {"containers"},
+	}[name]
+	maps.DeleteFunc(pod, func(k string, _ any) bool { return !slices.Contains(keep, k) })
+	if name == podItself {
+		delete(pod, "initContainers")
 	}
-	return v
+	if name == podItself || name == inBoxes {
+		pod["volumes"] = slices.DeleteFunc(pod["volumes"].([]any), func(v any) bool { //nolint:forcetypeassert // filled
+			return !slices.Contains([]any{"emptydir", "persistentvolumeclaim"}, v.(map[string]any)["name"])
+		})
+	}
+	if name != inBoxes {
+		vllm := pod["containers"].([]any)[1].(map[string]any) //nolint:forcetypeassert // it was filled
+		maps.DeleteFunc(vllm, func(k string, _ any) bool {
+			return !slices.Contains([]string{"name", "image", "command", "args"}, k)
+		})
+		pod["containers"] = pod["containers"].([]any)[:2] //nolint:forcetypeassert // it was filled
+	}
+	return spec
 }
 
-const template = `
-template:
-  metadata: {labels: {app: x}, annotations: {e: f}}
-  spec:
-    activeDeadlineSeconds: null
-    affinity:
-      nodeAffinity:
-        requiredDuringSchedulingIgnoredDuringExecution:
-          nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: In, values: [h100]}]}]
-      podAntiAffinity:
-        preferredDuringSchedulingIgnoredDuringExecution:
-          - {weight: 5, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: x}}}}
-    automountServiceAccountToken: false
-    dnsConfig: {nameservers: [10.0.0.10], searches: [a.b], options: [{name: ndots, value: "2"}]}
-    dnsPolicy: ClusterFirst
-    enableServiceLinks: false
-    hostAliases: [{ip: 10.0.0.1, hostnames: [a]}]
-    hostname: x
-    imagePullSecrets: [{name: pull}]
-    nodeSelector: {pool: gpu}
-    priorityClassName: high
-    restartPolicy: Always
-    runtimeClassName: nvidia
-    schedulerName: mine
-    securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, supplementalGroups: [5],
-      sysctls: [{name: net.core.somaxconn, value: "5"}], seccompProfile: {type: RuntimeDefault}}
-    serviceAccountName: models
-    shareProcessNamespace: true
-    subdomain: sub
-    terminationGracePeriodSeconds: 40
-    tolerations: [{key: gpu, operator: Exists, effect: NoSchedule}]
-    topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway,
-      labelSelector: {matchLabels: {app: x}}}]
-    volumes:
-      - {name: cache, emptyDir: {medium: Memory, sizeLimit: 1Gi}}
-      - {name: config, configMap: {name: c, defaultMode: 420, optional: true, items: [{key: k, path: p}]}}
-      - {name: secret, secret: {secretName: s, optional: true}}
-      - {name: models, persistentVolumeClaim: {claimName: m, readOnly: true}}
-    initContainers:
-      - {name: load, image: loader, command: [load], args: [m], volumeMounts: [{name: models, mountPath: /m}]}
-    containers:
-      - {name: proxy, image: envoy, args: [--x]}
-      - name: vllm
-        image: vllm/vllm-openai:v0.29.0
-        imagePullPolicy: IfNotPresent
-        command: [vllm, serve, m]
-        args: [--max-num-batched-tokens=8192, --port, "8000"]
-        env: [{name: A, value: b}, {name: C, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]
-        envFrom: [{configMapRef: {name: c, optional: true}}]
-        ports: [{name: http, containerPort: 8000, protocol: TCP}]
-        resources: {limits: {cpu: "8", memory: 64Gi}, requests: {cpu: "4", memory: 32Gi}}
-        livenessProbe: {httpGet: {path: /health, port: 8000, scheme: HTTP}, periodSeconds: 10, failureThreshold: 3}
-        readinessProbe: {httpGet: {path: /health, port: 8000}, initialDelaySeconds: 5, timeoutSeconds: 2}
-        startupProbe: {tcpSocket: {port: 8000}, failureThreshold: 60}
-        lifecycle: {preStop: {exec: {command: [sleep, "5"]}}}
-        securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
-        stdin: true
-        tty: true
-        terminationMessagePath: /t
-        terminationMessagePolicy: File
-        volumeMounts: [{name: cache, mountPath: /c, readOnly: false}, {name: config, mountPath: /d, subPath: p}]
-        workingDir: /w
-`
+// put sets what the type has, and nil takes it away.
+func put(t *testing.T, o any, path string, value any) {
+	t.Helper()
+	if !leaves.Put(o, path, value) {
+		t.Errorf("the type has no %s any more", path)
+	}
+}
+
+func fillSet(t *testing.T, spec map[string]any) {
+	t.Helper()
+	for path, value := range map[string]any{
+		"podManagementPolicy":                              "Parallel",
+		"updateStrategy.type":                              "RollingUpdate",
+		"persistentVolumeClaimRetentionPolicy.whenDeleted": "Delete",
+		"persistentVolumeClaimRetentionPolicy.whenScaled":  "Delete",
+		"volumeClaimTemplates[].metadata.name":             "data",
+		"volumeClaimTemplates[].spec":                      claimSpec(t, spec, "volumeClaimTemplates"),
+	} {
+		put(t, spec, path, value)
+	}
+}
+
+// claimSpec is that of the claim in a list.
+func claimSpec(t *testing.T, in map[string]any, list string) map[string]any {
+	t.Helper()
+	first := in[list].([]any)[0].(map[string]any) //nolint:forcetypeassert // it was filled
+	out := first["spec"].(map[string]any)         //nolint:forcetypeassert // it was filled
+	for path, value := range map[string]any{
+		"accessModes":                          []any{"ReadWriteOnce"},
+		"resources.limits":                     map[string]any{"storage": "2Gi"},
+		"resources.requests":                   map[string]any{"storage": "1Gi"},
+		"volumeMode":                           "Filesystem",
+		"selector.matchExpressions[].operator": "In",
+		"dataSource":                           map[string]any{"kind": "PersistentVolumeClaim", "name": "text"},
+		"dataSourceRef":                        map[string]any{"kind": "PersistentVolumeClaim", "name": "text"},
+	} {
+		put(t, out, path, value)
+	}
+	return out
+}
+
+func fillAutoscaler(t *testing.T, spec map[string]any) {
+	t.Helper()
+	for path, value := range map[string]any{
+		"minReplicas": int64(2), "maxReplicas": int64(6),
+		"scaleTargetRef":                     map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "deployed"},
+		"behavior.scaleUp.selectPolicy":      "Max",
+		"behavior.scaleDown.selectPolicy":    "Min",
+		"behavior.scaleUp.policies[].type":   "Pods",
+		"behavior.scaleDown.policies[].type": "Percent",
+	} {
+		put(t, spec, path, value)
+	}
+	var metrics []any
+	for _, m := range leaves.Apart(spec["metrics"].([]any)[0].(map[string]any), "type") { //nolint:forcetypeassert // filled
+		metric := m.(map[string]any) //nolint:forcetypeassert // it was made so
+		for source := range metric {
+			if source == "type" {
+				continue
+			}
+			metric["type"] = strings.ToUpper(source[:1]) + source[1:]
+			target := map[string]any{"type": "AverageValue", "averageValue": "5"}
+			switch source {
+			case "resource", "containerResource":
+				target = map[string]any{"type": "Utilization", "averageUtilization": int64(80)}
+				put(t, metric, source+".name", "cpu")
+			case "object":
+				target = map[string]any{"type": "Value", "value": "5"}
+			}
+			put(t, metric, source+".target", target)
+			if source == "pods" || source == "object" || source == "external" {
+				put(t, metric, source+".metric.selector.matchExpressions[].operator", "In")
+			}
+		}
+		metrics = append(metrics, metric)
+	}
+	spec["metrics"] = metrics
+}
