@@ -119,7 +119,8 @@ func (g guarded) try(ctx context.Context, t *testing.T, a attempt) error {
 	if a.sub != "" {
 		sub = []string{a.sub}
 	}
-	_, err = d.Resource(a.r).Namespace(g.ns).Patch(ctx, a.name, a.patchType(), []byte(a.patch), metav1.PatchOptions{}, sub...)
+	_, err = d.Resource(a.r).Namespace(g.ns).Patch(ctx, a.name, a.patchType(), []byte(a.patch),
+		metav1.PatchOptions{}, sub...)
 	return err
 }
 

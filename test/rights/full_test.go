@@ -136,7 +136,9 @@ func fillAutoscaler(t *testing.T, spec map[string]any) {
 	t.Helper()
 	for path, value := range map[string]any{
 		"minReplicas": int64(2), "maxReplicas": int64(6),
-		"scaleTargetRef":                     map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "deployed"},
+		"scaleTargetRef": map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "name": "deployed",
+		},
 		"behavior.scaleUp.selectPolicy":      "Max",
 		"behavior.scaleDown.selectPolicy":    "Min",
 		"behavior.scaleUp.policies[].type":   "Pods",
@@ -145,7 +147,7 @@ func fillAutoscaler(t *testing.T, spec map[string]any) {
 		put(t, spec, path, value)
 	}
 	var metrics []any
-	for _, m := range leaves.Apart(spec["metrics"].([]any)[0].(map[string]any), "type") { //nolint:forcetypeassert // filled
+	for _, m := range leaves.Apart(first(spec, "metrics"), "type") {
 		metric := m.(map[string]any) //nolint:forcetypeassert // it was made so
 		for source := range metric {
 			if source == "type" {

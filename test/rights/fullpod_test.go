@@ -50,7 +50,8 @@ func fillPod(t *testing.T, pod map[string]any) {
 	}
 	named(pod["resourceClaims"].([]any), "") //nolint:forcetypeassert // just put there
 	expressions("topologySpreadConstraints[].labelSelector")
-	const required, preferred = ".requiredDuringSchedulingIgnoredDuringExecution", ".preferredDuringSchedulingIgnoredDuringExecution"
+	const later = "DuringSchedulingIgnoredDuringExecution"
+	const required, preferred = ".required" + later, ".preferred" + later
 	for _, in := range []string{required + ".nodeSelectorTerms[]", preferred + "[].preference"} {
 		expressions("affinity.nodeAffinity" + in)
 		set("affinity.nodeAffinity"+in+".matchFields[].operator", "In")
@@ -87,9 +88,11 @@ func fillVolumes(t *testing.T, pod map[string]any) {
 			case "emptyDir":
 				put(t, volume, "emptyDir.medium", "Memory")
 			case "ephemeral":
-				claim := volume["ephemeral"].(map[string]any)["volumeClaimTemplate"].(map[string]any) //nolint:forcetypeassert // filled
+				claim := volume["ephemeral"].(map[string]any)["volumeClaimTemplate"] //nolint:forcetypeassert // filled
 				claimSpec(t, map[string]any{"of": []any{claim}}, "of")
-				put(t, claim, "metadata", map[string]any{"labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}})
+				put(t, claim, "metadata", map[string]any{
+					"labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"},
+				})
 			case "downwardAPI":
 				fillDownward(t, volume["downwardAPI"].(map[string]any)) //nolint:forcetypeassert // it was filled
 			case "fc":
