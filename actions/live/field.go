@@ -13,7 +13,7 @@ import (
 )
 
 // Annotation carries the id of the bot's last write, on objects that can carry it.
-const Annotation = "vllm-medic.io/last-write"
+const Annotation = incident.LastWriteAnnotation
 
 // Setting is one field of one live object, with what its knob knows of it. All but Rollout are pure.
 type Setting interface {

@@ -168,7 +168,8 @@ func (a *App) build(ctx context.Context) error {
 		Incidents: looped, Inbox: looped, Ledger: a.store,
 		Collector: collector{Collector: a.collector, recordings: recordings}, Scenarios: recordings,
 		Playbooks: a.playbooks,
-		Live:      parts.live, DryRun: parts.dryRun, Logger: log.With("part", "engine"), Panics: a.panics, Now: a.store.Now,
+		Live:      parts.live, DryRun: parts.dryRun, LastWrites: parts.lastWrites, Logger: log.With("part", "engine"),
+		Panics: a.panics, Now: a.store.Now,
 		Within: a.tracer.Within,
 		Ignored: func(why incident.Ignored, words int) {
 			a.ignored.WithLabelValues(string(why)).Add(float64(words))

@@ -30,6 +30,7 @@ var (
 type clients struct {
 	collector    *evidence.Collector
 	live, dryRun remediation.Executor
+	lastWrites   remediation.LastWrites
 	// registry is live; nil without Kubernetes.
 	registry *actions.Registry
 }
@@ -47,7 +48,7 @@ func newClients(cfg config.Config, opts Options, rc *rest.Config) (clients, erro
 		if err != nil {
 			return out, err
 		}
-		out.live, out.dryRun, out.registry = live, live.DryRun(), live
+		out.live, out.dryRun, out.lastWrites, out.registry = live, live.DryRun(), live, live
 	}
 	params := url.Values{}
 	for k, v := range cfg.Prometheus.ExtraParams {

@@ -17,6 +17,7 @@ func (a *applier) investigated(e Investigated) error {
 	a.inc.Others = e.Others
 	a.health(e.Healthy)
 	a.endSnooze()
+	a.unrecorded(e.Unrecorded)
 
 	switch {
 	case e.Healthy == True && before.State == StateDeciding:

@@ -87,6 +87,9 @@ type Investigated struct {
 	Note string
 	// NotNarrowed says, by kind of step, why a smaller change that a person chose cannot be proposed.
 	NotNarrowed map[StepKind]Reason
+	// Unrecorded are a NoteUnrecorded for each object whose last write isn't in the database, and a NoteRecordUnknown
+	// where that isn't known. Each is said once in an incident.
+	Unrecorded []Note
 }
 
 // Asked says that people are asked, until ExpiresAt.

@@ -100,6 +100,8 @@ type Incident struct {
 	// ChangedAt is when the bot last changed something, or took it back, since the incident was opened; zero while it has
 	// not.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
+	// Unrecorded names what was said of writes that the database doesn't have, so that it is said once.
+	Unrecorded []string `json:"unrecorded,omitempty"`
 	// Setback is set while the bot's own work on the incident fails; nil when it goes well.
 	Setback   *Setback   `json:"setback,omitempty"`
 	AckedBy   *Actor     `json:"ackedBy,omitempty"`

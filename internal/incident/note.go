@@ -29,10 +29,14 @@ const (
 	NoteNoData     NoteKind = "no_data"
 	NoteNoPool     NoteKind = "no_pool"
 	// NoteNotKept: beside the Of alerts that are kept, Count fire for which there is no room.
-	NoteNotKept     NoteKind = "not_kept"
-	NotePoolGone    NoteKind = "pool_gone"
-	NoteWorkFailed  NoteKind = "work_failed"
-	NoteWorkResumed NoteKind = "work_resumed"
+	NoteNotKept  NoteKind = "not_kept"
+	NotePoolGone NoteKind = "pool_gone"
+	// NoteUnrecorded: Target carries a LastWrite that the database doesn't have; Config are the commands for a person.
+	// NoteRecordUnknown: whether there is such an object, or whether the LastWrite of Target is one, isn't known; Why.
+	NoteUnrecorded    NoteKind = "unrecorded"
+	NoteRecordUnknown NoteKind = "record_unknown"
+	NoteWorkFailed    NoteKind = "work_failed"
+	NoteWorkResumed   NoteKind = "work_resumed"
 	// NoteDrillStarted: By started a drill in which Why is played. NoteDrillSeen: By was the first to look. NoteDrillEnded
 	// has what was measured: By decided, Other looked first.
 	NoteDrillStarted NoteKind = "drill_started"
@@ -158,12 +162,14 @@ type Note struct {
 	Why string `json:"why,omitempty"`
 	// Hint is what to do about it.
 	Hint string `json:"hint,omitempty"`
-	// Config is an example for the configuration.
+	// Config is an example for the configuration, or commands.
 	Config string `json:"config,omitempty"`
 	// Routing is how alerts led to their pool.
 	Routing *Routing `json:"routing,omitempty"`
 	// Drill is what a drill has measured.
 	Drill *DrillSummary `json:"exercise,omitempty"`
+	// LastWrite is what an object says of the last write of it.
+	LastWrite *LastWrite `json:"lastWrite,omitempty"`
 }
 
 // Text is a note of nothing but text that comes from elsewhere.
@@ -183,6 +189,6 @@ func (n Note) Same(o Note) bool {
 	if n.Cause.Kind != "" || n.Routing != nil { // of a stored note Why has the words for it
 		n.Why, o.Why = "", ""
 	}
-	n.Routing, o.Routing, n.Drill, o.Drill = nil, nil, nil, nil
+	n.Routing, o.Routing, n.Drill, o.Drill, n.LastWrite, o.LastWrite = nil, nil, nil, nil, nil, nil
 	return n == o
 }

@@ -66,6 +66,10 @@ const (
 	ReasonNoLiveValue  ReasonKind = "no_live_value"
 	ReasonValueUnread  ReasonKind = "value_unread"
 	ReasonLedgerUnread ReasonKind = "ledger_unread"
+	// ReasonUnrecorded: Target carries a write, Given, that the database doesn't have. ReasonRecordUnknown: whether it
+	// does isn't known; Text.
+	ReasonUnrecorded    ReasonKind = "unrecorded"
+	ReasonRecordUnknown ReasonKind = "record_unknown"
 	// ReasonCheck is a Check that refuses without a reason. ReasonVerdict is one with a verdict, Given, that this version
 	// does not know; ReasonStepKind, a step of such a kind.
 	ReasonCheck    ReasonKind = "check"

@@ -32,6 +32,8 @@ const (
 	TallyWrites    TallyFamily = "writes"        // knob, op, result
 	TallyVerdicts  TallyFamily = "verdicts"      // verdict
 	TallyRollbacks TallyFamily = "rollbacks"     // way
+	// TallyUnrecorded are writes found on objects that the database doesn't have, each once in an incident.
+	TallyUnrecorded TallyFamily = "unrecorded_writes" // pool
 	// How long it took from the delivery that opened an incident until its message, its first diagnosis, its first
 	// decision, a change after which the signals were verified to have recovered, and its end.
 	TallyToMessage   TallyFamily = "time_to_message"
@@ -80,7 +82,7 @@ func (f TallyFamily) Edges() []int64 {
 	case TallyToRecovery, TallyToClose:
 		return []int64{120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 43200, 86400}
 	case TallyOpened, TallyReopened, TallyClosed, TallyDecisions, TallyRefusals, TallyWrites, TallyVerdicts,
-		TallyRollbacks:
+		TallyRollbacks, TallyUnrecorded:
 	}
 	return nil
 }
@@ -180,6 +182,8 @@ func (i Incident) talliesOf(e Entry) []Tally {
 	case NoteUndone:
 		s, _ := i.Step(e.Step)
 		return []Tally{{Family: TallyRollbacks, Labels: []string{wayOf(s.UndoneBy)}}}
+	case NoteUnrecorded:
+		return []Tally{{Family: TallyUnrecorded, Labels: []string{pool}}}
 	case NoteVerified:
 		return i.verdictTallies(e)
 	}

@@ -142,6 +142,11 @@ func blocked(r incident.Reason) string {
 		return "could not be read" + because(r.Text)
 	case incident.ReasonLedgerUnread:
 		return "cannot be read from the store" + because(r.Text)
+	case incident.ReasonUnrecorded:
+		return fmt.Sprintf("this database has no record of the last write of %s: its value now may be a leftover, and a "+
+			"rollback goes back to that", r.Target.Object())
+	case incident.ReasonRecordUnknown:
+		return fmt.Sprintf("it isn't known whether the last write of %s is recorded", r.Target.Object()) + because(r.Text)
 	case incident.ReasonCheck:
 		return fmt.Sprintf("the check %q refuses it", r.Check)
 	case incident.ReasonVerdict:

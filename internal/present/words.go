@@ -13,8 +13,8 @@ import (
 // may have written it.
 func words(n incident.Note) (text string, known bool) {
 	for _, of := range []func(incident.Note) string{
-		ofIncident, ofPlan, ofDecision, ofStep, ofEffect, ofUndo, ofObstacle, ofDrill, ofDrillRefusal, ofRefusal,
-		ofRefusedUndo, ofStaleEvent,
+		ofIncident, ofPlan, ofDecision, ofStep, ofEffect, ofUndo, ofObstacle, ofUnrecorded, ofDrill, ofDrillRefusal,
+		ofRefusal, ofRefusedUndo, ofStaleEvent,
 	} {
 		if text := of(n); text != "" {
 			return text, true

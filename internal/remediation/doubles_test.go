@@ -321,6 +321,13 @@ func (f *faulty) WritesSince(ctx context.Context, pool string, since time.Time) 
 	return f.Store.WritesSince(ctx, pool, since)
 }
 
+func (f *faulty) Recorded(ctx context.Context, w incident.WriteID) (bool, error) {
+	if f.ledger != nil {
+		return false, f.ledger
+	}
+	return f.Store.Recorded(ctx, w)
+}
+
 func (f *faulty) Locks(ctx context.Context) (map[string]string, error) {
 	if f.ledger != nil {
 		return nil, f.ledger

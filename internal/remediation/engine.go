@@ -20,8 +20,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 )
 
-// Deps are the engine's collaborators; all are needed, except Scenarios, Ignored and Within, and Live and DryRun, which
-// are nil when no Kubernetes is configured.
+// Deps are the engine's collaborators; all are needed, except Scenarios, Ignored and Within, and Live, DryRun and
+// LastWrites, which are nil when no Kubernetes is configured.
 type Deps struct {
 	Incidents Incidents
 	Inbox     Inbox
@@ -32,7 +32,9 @@ type Deps struct {
 	Scenarios Scenarios
 	Live      Executor
 	DryRun    Executor
-	Logger    *slog.Logger
+	// LastWrites finds writes that the store has no record of; nil when no Kubernetes is configured.
+	LastWrites LastWrites
+	Logger     *slog.Logger
 	// Panics logs and counts what was caught; nil only catches.
 	Panics *rescue.Log
 	// Now is the present time; time.Now in production.
@@ -95,7 +97,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	}
 	investigator, err := NewInvestigator(cfg.Pools, cfg.Policy, InvestigatorDeps{
 		Collector: deps.Collector, Playbooks: deps.Playbooks, Ledger: deps.Ledger, Live: deps.Live, DryRun: deps.DryRun,
-		Logger: deps.Logger, Now: deps.Now,
+		LastWrites: deps.LastWrites, Logger: deps.Logger, Now: deps.Now,
 	})
 	if err != nil {
 		errs = append(errs, err)

@@ -24,14 +24,15 @@ type Investigator struct {
 
 // InvestigatorDeps are what an investigation asks. All are needed, except Live and DryRun, which are nil when no
 // Kubernetes is configured, and Ledger, which is nil where there is no store: then no guardrail finds an earlier write,
-// a lock or a pause. The engine always has one.
+// a lock or a pause. The engine always has one. LastWrites is nil where writes without a record are not looked for.
 type InvestigatorDeps struct {
-	Collector Collector
-	Playbooks Diagnoser
-	Ledger    Ledger
-	Live      Proposer
-	DryRun    Proposer
-	Logger    *slog.Logger
+	Collector  Collector
+	Playbooks  Diagnoser
+	Ledger     Ledger
+	Live       Proposer
+	DryRun     Proposer
+	LastWrites LastWrites
+	Logger     *slog.Logger
 	// Now is the present time; time.Now in production.
 	Now func() time.Time
 }
@@ -69,6 +70,7 @@ type Investigation struct {
 	NotNarrowed map[incident.StepKind]incident.Reason
 
 	signals []incident.Signal
+	records records
 }
 
 // Investigate reads the live state of a pool and works out diagnosis and steps. It never fails as a whole: a reading
@@ -81,6 +83,7 @@ func (i *Investigator) investigate(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, usual bool,
 ) Investigation {
 	found := i.diagnose(ctx, pool, inc, usual)
+	found.records = i.readRecords(ctx, pool, inc)
 	if len(found.Result.Steps) > 0 {
 		known := i.guardInputs(ctx, pool, inc)
 		found.Guards = &known
@@ -98,6 +101,7 @@ func (i *Investigator) investigate(
 			i.deps.Logger.WarnContext(ctx, "a step cannot be worked out",
 				"incident", inc.ID, "pool", pool.Name, "kind", req.Kind, "err", err)
 		}
+		s.Guardrails = append(s.Guardrails, found.records.caution(s)...)
 		found.Steps = append(found.Steps, s)
 	}
 	return found
@@ -152,6 +156,7 @@ func (f Investigation) event() incident.Investigated {
 	return incident.Investigated{
 		Evidence: f.Evidence, Diagnosis: f.Result.Diagnosis, Others: f.Result.Others, Steps: steps, Unread: f.Unread,
 		Healthy: f.Result.Healthy, Note: f.Result.Note, NotNarrowed: f.NotNarrowed,
+		Unrecorded: f.records.notes,
 	}
 }
 

@@ -46,6 +46,14 @@ type Ledger interface {
 	WritesSince(ctx context.Context, pool string, since time.Time) ([]incident.Write, error)
 	Locks(ctx context.Context) (map[string]string, error)
 	Pauses(ctx context.Context) ([]incident.Pause, error)
+	// Recorded says whether the store has, or has had, a write.
+	Recorded(ctx context.Context, w incident.WriteID) (bool, error)
+}
+
+// LastWrites reads what the objects of a pool's knobs say of the last write of each, and writes nothing. What could be
+// read comes with the error, too.
+type LastWrites interface {
+	LastWrites(ctx context.Context, pool incident.Pool) ([]incident.LastWrite, error)
 }
 
 // Collector reads the live state. Collect never fails as a whole: each reading carries its own error. FindOwners

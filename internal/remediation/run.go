@@ -105,7 +105,7 @@ func (e *Engine) commitWritten(
 
 // writeID names the claim: the same for the same step and operation, so that a repeated write is recognised.
 func writeID(inc incident.Incident, act *incident.Active) string {
-	return fmt.Sprintf("%s.%s.%s.%d", inc.ID, act.Step, act.Op, act.Since.Unix())
+	return incident.WriteID{Incident: inc.ID, Step: act.Step, Op: act.Op, Since: act.Since}.String()
 }
 
 // writeTries bounds how often a claimed write is tried whose answers say nothing. With the pauses between them they

@@ -157,6 +157,7 @@ func (e *Engine) commit(ctx context.Context, t *turn, ev incident.Event, x extra
 		if err == nil {
 			t.inc = res.Incident
 			t.inc.Version = ch.Expect + 1
+			e.logUnrecorded(ctx, t.inc, res.Entries)
 			return nil
 		}
 		if !errors.Is(err, incident.ErrStale) {

@@ -147,6 +147,10 @@ func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 		"Pauses":       func(ctx context.Context) error { _, err := s.Pauses(ctx); return err },
 		"Prune":        func(ctx context.Context) error { _, err := s.Prune(ctx, now, store.DefaultKeep); return err },
 		"Ready":        func(ctx context.Context) error { return s.Ready(ctx) },
+		"Recorded": func(ctx context.Context) error {
+			_, err := s.Recorded(ctx, incident.WriteID{Incident: "inc-1", Step: "p1-s1", Op: incident.OpApply, Since: now})
+			return err
+		},
 		"ReleaseClaim": func(ctx context.Context) error { return s.ReleaseClaim(ctx, "inc-1", 1, 1, now) },
 		"SaveMessage": func(ctx context.Context) error {
 			return s.SaveMessage(ctx, incident.Message{Incident: "inc-1"}, true)

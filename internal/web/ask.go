@@ -88,23 +88,12 @@ func (h *Handler) rollbacks(inc incident.Incident) map[string]*command {
 func (h *Handler) line(verb string, args ...string) string {
 	words := []string{"vllm-medic incidents", verb}
 	for _, a := range args {
-		words = append(words, shellWord(a))
+		words = append(words, present.ShellWord(a))
 	}
 	if base := h.deps.Links.BaseURL; base != "" {
-		words = append(words, "--server", shellWord(base))
+		words = append(words, "--server", present.ShellWord(base))
 	}
 	return strings.Join(words, " ")
-}
-
-// shellWord quotes what a shell would read as more than one word, or as something else.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:/", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // effectOf is what an approval does, how fast, at what price, and when it is taken back.

@@ -165,9 +165,9 @@ func (h *Handler) poolPage(c echo.Context) error {
 
 // switchLine is the command that pauses or resumes a pool.
 func (h *Handler) switchLine(verb, pool string) string {
-	words := []string{"vllm-medic", verb, "--pool", shellWord(pool)}
+	words := []string{"vllm-medic", verb, "--pool", present.ShellWord(pool)}
 	if base := h.deps.Links.BaseURL; base != "" {
-		words = append(words, "--server", shellWord(base))
+		words = append(words, "--server", present.ShellWord(base))
 	}
 	return strings.Join(words, " ")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/access"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 // Status is what the bot knows of itself and of what it talks to.
@@ -108,7 +109,7 @@ func (h *Handler) resumeLine(pool string) string {
 func (h *Handler) botLine(verb string) string {
 	line := "vllm-medic " + verb
 	if base := h.deps.Links.BaseURL; base != "" {
-		line += " --server " + shellWord(base)
+		line += " --server " + present.ShellWord(base)
 	}
 	return line
 }

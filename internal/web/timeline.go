@@ -22,8 +22,10 @@ type event struct {
 	At   *moment
 	Kind string
 	Text []piece
-	at   time.Time
-	seq  int64
+	// Commands are what a person may do about it; empty for most.
+	Commands string
+	at       time.Time
+	seq      int64
 }
 
 // timeline is what alerts, people, the bot and others did, the newest first. What only its author wants to know is in
@@ -34,7 +36,11 @@ func (f frame) timeline(inc incident.Incident) []event {
 		if internalOnly(e) {
 			continue
 		}
-		out = append(out, event{At: f.When(e.At), Kind: kindOf(e), Text: f.Say(present.Entry(e)), at: e.At, seq: e.Seq})
+		line := event{At: f.When(e.At), Kind: kindOf(e), Text: f.Say(present.Entry(e)), at: e.At, seq: e.Seq}
+		if e.Said.Kind == incident.NoteUnrecorded {
+			line.Commands = e.Said.Config
+		}
+		out = append(out, line)
 	}
 	for _, c := range inc.Cluster.Changes {
 		if c.Own || c.At.IsZero() {

@@ -120,6 +120,8 @@ func (paused) WritesSince(context.Context, string, time.Time) ([]incident.Write,
 	return nil, nil
 }
 
+func (paused) Recorded(context.Context, incident.WriteID) (bool, error) { return true, nil }
+
 func (paused) Locks(context.Context) (map[string]string, error) { return nil, nil }
 
 func (p paused) Pauses(context.Context) ([]incident.Pause, error) {

@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 )
@@ -80,6 +81,28 @@ func grant(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		kube.Cluster(j.t).GrantAll(j.t, user, rule)
 	}
+}
+
+// autoscaler makes a HorizontalPodAutoscaler for the Deployment, with a minimum of 2.
+func autoscaler(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: autoscaler")
+	}
+	j := of(ts)
+	scaler := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": map[string]any{"name": model},
+		"spec": map[string]any{
+			"minReplicas": int64(2), "maxReplicas": int64(8),
+			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": model},
+			"metrics": []any{map[string]any{"type": "Resource", "resource": map[string]any{
+				"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(80)},
+			}}},
+		},
+	}}
+	_, err := kube.Cluster(j.t).Dynamic(j.t).Resource(schema.GroupVersionResource{
+		Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers",
+	}).Namespace(j.ns).Create(j.t.Context(), scaler, metav1.CreateOptions{})
+	ts.Check(err)
 }
 
 // replicas fails unless the Deployment is set to this number: replicas N.

@@ -65,6 +65,7 @@ func TestJourneys(t *testing.T) {
 			"voice": keepsToTheVoice, "slack": slack, "tamper": tamper, "hooks": hooksDo,
 			"drill": drill, "object": object, "mount": mount, "pair": pair, "served": served, "sighup": sighup,
 			"person": person, "prometheus": prometheus(metrics), "looked": looked,
+			"autoscaler": autoscaler,
 		},
 	})
 }
