@@ -73,6 +73,9 @@ func (c *Catalog) Profile(name string) (incident.SLO, bool) {
 // the order of the catalog.
 func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	wanted := c.selection(alertNames, incident.SLO{TTFT: 1, TPOT: 1, QueueTime: 1, E2E: 1}).signals()
+	for name := range c.targets { // recovery asks all of them
+		wanted[name] = true
+	}
 	for name := range maps.Clone(wanted) {
 		for _, source := range c.sources(name) {
 			wanted[source] = true

@@ -64,7 +64,7 @@ func (c *Catalog) Diagnose(in Input) Result {
 	}
 	chosen := choose(verdicts, sel)
 	in.Evidence.Readings = c.withOwn(in, sel)
-	rec := c.recovery(sel, chosen, in.PlannedFor, f)
+	rec := c.recovery(sel, chosen, in.PlannedFor, f, in.Pool.SLO)
 	out := Result{
 		Others:   c.markUnexamined(others(verdicts, chosen), verdicts, in.Evidence, f),
 		Healthy:  rec.truth(),

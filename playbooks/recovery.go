@@ -11,6 +11,8 @@ import (
 // recovery is what the recovery rules say together.
 type recovery struct {
 	answers []healthyAnswer
+	// targets are those of the pool that were measured and that no rule above is about.
+	targets []incident.Condition
 	// lost names the diagnosis of a plan that the catalog does not have any more: nothing can then say that it is over.
 	lost string
 }
@@ -25,7 +27,11 @@ type healthyAnswer struct {
 // diagnosis that asks for a change: treating preemption because of slow first tokens is not over while it goes on.
 // Every playbook is asked only where none of these is known: a pool that always has some errors would else never be rid
 // of a mitigation, because an alert came with it that nobody knows.
-func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f facts) recovery {
+//
+// And every target of the pool that can be told is met: nothing is fixed for users who still wait longer than they are
+// promised. Of one that comes from a profile this holds unless it is for whole answers: how long these take is a matter
+// of how long they are, which a profile can't know.
+func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f facts, slo incident.SLO) recovery {
 	var out recovery
 	asked := slices.Clone(sel.named)
 	add := func(d *diagnosis) {
@@ -55,6 +61,14 @@ func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f 
 				a.other = &other
 			}
 			out.answers = append(out.answers, a)
+		}
+	}
+	judged := out.signals()
+	targets, _ := c.againstTargets(f)
+	for _, t := range targets {
+		told := t.Truth != incident.Undecided && !slices.Contains(judged, t.Signal)
+		if told && (t.Signal != incident.SignalE2E || c.setsItself(slo, c.targets[t.Signal])) {
+			out.targets = append(out.targets, t)
 		}
 	}
 	return out
@@ -87,6 +101,9 @@ func (r recovery) truth() incident.Truth {
 		case incident.True:
 		}
 	}
+	if slices.ContainsFunc(r.targets, func(t incident.Condition) bool { return t.Truth == incident.False }) {
+		return incident.False
+	}
 	return out
 }
 
@@ -99,6 +116,9 @@ func (r recovery) signals() []string {
 				out = append(out, name)
 			}
 		}
+	}
+	for _, t := range r.targets {
+		out = append(out, t.Signal)
 	}
 	return out
 }
@@ -118,7 +138,7 @@ func (r recovery) conditions() []incident.Condition {
 			}
 		}
 	}
-	return out
+	return append(out, r.targets...)
 }
 
 // notes say why recovery cannot be told. That it is not there yet is no news.

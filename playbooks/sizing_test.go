@@ -60,7 +60,7 @@ func TestAThrottleIsSizedByWhatIsInFlight(t *testing.T) {
 		of       float64
 		why      string
 	}{
-		"measured":          {incident.Reading{Value: new(253.0)}, 253, "Sized for the load: at most 253 in flight."},
+		"measured":          {incident.Reading{Value: new(253.0)}, 253, "Sized for the load: up to 253 in flight."},
 		"nothing in flight": {incident.Reading{Value: new(0.0)}, 0, ""},
 		"only a bound":      {bound, 0, ""},
 		"no data":           {incident.Reading{}, 0, ""},

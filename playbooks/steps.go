@@ -311,7 +311,7 @@ func (s step) sized(f facts) incident.StepRequest {
 	}
 	if v, exact := f[s.of].exact(); s.of != "" && exact && v > 0 {
 		out.Of = v
-		out.Why += fmt.Sprintf(" Sized for the load: at most %s in flight.", f[s.of].text(incident.UnitCount))
+		out.Why += fmt.Sprintf(" Sized for the load: up to %s in flight.", f[s.of].text(incident.UnitCount))
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func (a *applier) investigated(e Investigated) error {
 		a.mute(NotMuted, Note{Kind: NoteHealthyAgain})
 		return nil
 	case before.State == StateWatching && a.staysMuted(e, !before.HealthySince.IsZero()):
-		a.stayMuted(e)
+		a.stayMuted(e, before)
 		return nil
 	case before.HeldByPause() && executable(e.Steps) && a.samePlan(e):
 		return a.resumed(e)
@@ -34,21 +34,45 @@ func (a *applier) investigated(e Investigated) error {
 	case before.State == StateDeciding && e.Unread && a.sameDiagnosis(e):
 		// The API server cannot be asked: the plan stays, and is asked about again at the click.
 		a.inc.Diagnosis = e.Diagnosis
+		a.foundAgain(e)
 		a.render = true
 		return nil
 	case before.State == StateDeciding && e.Diagnosis == nil && e.Healthy == Undecided:
 		// Prometheus cannot be asked: likewise.
-		a.setNote(Text(e.Note))
+		a.notFound(e, before)
 		a.render = true
 		return nil
 	}
 	return a.replan(e)
 }
 
+// notFound says why a look made no diagnosis. Where one of before stays shown, it says of when that is instead: the two
+// would contradict each other.
+func (a *applier) notFound(e Investigated, before Incident) {
+	switch {
+	case a.inc.Diagnosis == nil:
+		a.setNote(Text(e.Note))
+	case a.inc.Said.Kind != NoteNotFoundAgain:
+		a.setNote(Note{Kind: NoteNotFoundAgain, At: before.ReadAt})
+	}
+}
+
+// foundAgain takes back what notFound said.
+func (a *applier) foundAgain(e Investigated) {
+	switch {
+	case a.inc.Said.Kind != NoteNotFoundAgain:
+	case a.inc.State == StateDeciding:
+		a.setNote(Note{})
+	default:
+		a.setNote(noStepNote(*a.inc.Plan, e.Note))
+	}
+}
+
 // refreshPlan takes over what the same plan says now: the evidence, and the words for a person, which name readings and
 // pods. They must not send anybody to the pod that was the bad one an hour ago.
 func (a *applier) refreshPlan(e Investigated) {
 	a.inc.Diagnosis = e.Diagnosis
+	a.foundAgain(e)
 	for n := range a.inc.Plan.Steps {
 		if s := &a.inc.Plan.Steps[n]; s.Kind == StepManual {
 			s.Title, s.Why = e.Steps[n].Title, e.Steps[n].Why
@@ -57,7 +81,7 @@ func (a *applier) refreshPlan(e Investigated) {
 }
 
 // stayMuted takes the new readings over and says what is new about them, once.
-func (a *applier) stayMuted(e Investigated) {
+func (a *applier) stayMuted(e Investigated, before Incident) {
 	a.render = true
 	if a.inc.Plan != nil && e.Diagnosis != nil && a.samePlan(e) {
 		a.refreshPlan(e)
@@ -66,7 +90,7 @@ func (a *applier) stayMuted(e Investigated) {
 	case e.Healthy == True:
 		a.inc.MuteReason = NotMuted
 	case e.Diagnosis == nil && a.inc.MuteReason == NotMuted && len(a.inc.Applied()) == 0:
-		a.setNote(Text(e.Note))
+		a.notFound(e, before)
 	}
 }
 

@@ -210,7 +210,7 @@ func (a *applier) rolledOut(e RolledOut) error {
 			return err
 		}
 		a.step(s.ID, Note{
-			Kind: NoteUndone, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Cause: e.Why,
+			Kind: NoteUndone, By: act.By, Target: s.Target, Value: s.Undo, StepKind: s.Kind, Failed: e.Failed, Cause: e.Why,
 		})
 		a.undone(s)
 		a.mute(a.inc.MuteReason, Note{})

@@ -31,14 +31,14 @@ func TestAThrottleIsNotToldAsARollout(t *testing.T) {
 			},
 		},
 		{"restored", undone, RolledOut{Why: Because("The gateway has accepted the policy.")}, Note{
-			Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"),
+			Kind: NoteUndone, By: alice, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"),
 			Cause: Because("The gateway has accepted the policy."),
 		}},
 		{
 			"restored and refused", undone,
 			RolledOut{Failed: true, Why: Because("The gateway does not take the policy: Invalid: x")},
 			Note{
-				Kind: NoteUndone, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"), Failed: true,
+				Kind: NoteUndone, By: alice, StepKind: StepThrottle, Target: throttleStep().Target, Value: Set("184"), Failed: true,
 				Cause: Because("The gateway does not take the policy: Invalid: x"),
 			},
 		},

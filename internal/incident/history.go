@@ -46,6 +46,14 @@ func (m Made) Helped() bool {
 	return !m.DryRun && (m.Verdict == VerdictRecovered || m.Verdict == VerdictImproved)
 }
 
+// Lifted says that the bot took the change back because it had done its work.
+func (m Made) Lifted() bool { return lifted(m.State, m.UndoneBy) }
+
+// Lifted says that the bot took a mitigation back because it had done its work: as it was promised, and no rollback.
+func (s Step) Lifted() bool { return lifted(s.State, s.UndoneBy) }
+
+func lifted(s StepState, by *Actor) bool { return s == StepUndone && by != nil && by.Kind == ActorBot }
+
 // Cause is what the incident was about: what the newest change that helped was made for. Without one it is the present
 // diagnosis; but one that asks for nothing comes after what a change was made for, because it was found once the
 // trouble had passed. Empty when nothing was found.

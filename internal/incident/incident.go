@@ -225,6 +225,15 @@ func (i Incident) Firing() []Alert {
 	return slices.DeleteFunc(slices.Clone(i.Alerts), func(a Alert) bool { return !a.Firing })
 }
 
+// FiringNames returns the different names of alerts that fire, by name.
+func (i Incident) FiringNames() []string {
+	names := i.AlertNames()
+	fires := func(name string) bool {
+		return slices.ContainsFunc(i.Alerts, func(a Alert) bool { return a.Firing && a.Name() == name })
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !fires(name) })
+}
+
 // AlertNames returns the different alert names, firing ones first, then by name.
 func (i Incident) AlertNames() []string {
 	firing := map[string]bool{}

@@ -2,6 +2,7 @@ package incident
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -67,6 +68,10 @@ func replicasKnob() Knob {
 		Kind: StepReplicas, Adds: true, Raises: true, RollsOut: true,
 		Does: "Adds replicas.",
 		Title: func(r StepRequest) string {
+			// From half as much again on the estimate says more than the least that is added.
+			if r.Times >= 1.5 {
+				return fmt.Sprintf("Scale to at least %.1f times the replicas", r.Times)
+			}
 			least := ""
 			if r.Times > 0 {
 				least = "at least "
@@ -97,11 +102,10 @@ func throttleKnob() Knob {
 		Kind: StepThrottle, Lowers: true,
 		Does: "Admits fewer requests.",
 		Title: func(r StepRequest) string {
-			what := "the current limit"
 			if r.Of > 0 {
-				what = "the requests in flight"
+				return fmt.Sprintf("Throttle to %.0f parallel requests", math.Ceil(r.Of)*r.Factor)
 			}
-			return fmt.Sprintf("Throttle to %.0f%% of %s", r.Factor*100, what)
+			return fmt.Sprintf("Throttle to %.0f%% of the current limit", r.Factor*100)
 		},
 		Doing: func(StepRequest) string { return "throttling" },
 		Verb: func(s Step) string {

@@ -46,8 +46,10 @@ const (
 
 // What is said of plans and decisions.
 const (
-	NoteHealthyAgain     NoteKind = "healthy_again"
-	NoteDiagnosis        NoteKind = "diagnosis"
+	NoteHealthyAgain NoteKind = "healthy_again"
+	NoteDiagnosis    NoteKind = "diagnosis"
+	// NoteNotFoundAgain: the newest look made no diagnosis; the one that is shown is of At.
+	NoteNotFoundAgain    NoteKind = "not_found_again"
 	NoteNewPlan          NoteKind = "new_plan"
 	NoteNoAction         NoteKind = "no_action"
 	NoteNoStep           NoteKind = "no_step"

@@ -51,6 +51,10 @@ func Outcome(inc incident.Incident) string {
 		name := ChangeMade(m)
 		switch m.State { //nolint:exhaustive // the others are still in place
 		case incident.StepUndone:
+			if m.Lifted() {
+				name += " (reverted as planned)"
+				break
+			}
 			name += " (rolled back)"
 		case incident.StepReverted:
 			name += " (reverted)"

@@ -30,7 +30,7 @@ func LevelOf(inc incident.Incident) Level {
 		return LevelEnded
 	case inc.Pool == "":
 		return LevelWarning // nobody has looked how bad it is
-	case !inc.HealthySince.IsZero():
+	case !inc.HealthySince.IsZero(), justLifted(inc):
 		return LevelHealthy
 	case inc.Severity() == "critical", inc.Severity() == "page":
 		return LevelCritical
@@ -45,15 +45,22 @@ func Headline(inc incident.Incident) string { return About(inc) + ": " + News(in
 // About is the pool, or the alerts that lead to none.
 func About(inc incident.Incident) string {
 	if inc.Pool == "" {
-		return firing(inc)
+		return firstNamed(leading(inc))
 	}
 	return Clip(Line(inc.Pool), 60)
 }
 
-// firing names the alerts: the first one, and how many others there are. Whether one of them has resolved meanwhile
-// does not change the order, which would look like news.
-func firing(inc incident.Incident) string {
-	names := inc.AlertNames()
+// leading are the names of the alerts that fire, or of those that did when none does any more.
+func leading(inc incident.Incident) []string {
+	if names := inc.FiringNames(); len(names) > 0 {
+		return names
+	}
+	return inc.AlertNames()
+}
+
+// firstNamed is the first name, and how many others there are. The order is by name, so that it is no news when one alert
+// fires longer than another.
+func firstNamed(names []string) string {
 	if len(names) == 0 {
 		return "alerts"
 	}
@@ -99,6 +106,8 @@ func News(inc incident.Incident) string {
 		return "couldn't " + Change(s)
 	case s.State == incident.StepReverted:
 		return Change(s) + " was reverted"
+	case justLifted(inc):
+		return Change(s) + " reverted as planned"
 	case s.State == incident.StepUndone && Stale(inc):
 		return Change(s) + " rolled back"
 	case inc.OnlyDryRun(s) && s.State == incident.StepApplied:
@@ -109,6 +118,13 @@ func News(inc incident.Incident) string {
 		return Change(s) + " is in place"
 	}
 	return trouble(inc)
+}
+
+// justLifted says that the latest change was reverted as promised, and that nothing was read since: it was healthy, and
+// nothing says that it isn't.
+func justLifted(inc incident.Incident) bool {
+	s, ok := Latest(inc)
+	return ok && s.Lifted() && Stale(inc)
 }
 
 // unchangedText says of a closed incident that nothing was done to it.
@@ -124,10 +140,14 @@ func trouble(inc incident.Incident) string {
 	if text := worstText(inc); text != "" {
 		return text
 	}
-	if unexplained(inc) {
-		return firing(inc) + " firing, no diagnosis"
+	fires := " firing"
+	if inc.FiringCount() == 0 && len(inc.Alerts) > 0 {
+		fires = " resolved, not confirmed by metrics"
 	}
-	return firing(inc) + " firing"
+	if unexplained(inc) {
+		fires += ", no diagnosis"
+	}
+	return firstNamed(leading(inc)) + fires
 }
 
 // unexplained says that somebody looked, and found neither a cause nor a reading that is out of its limits.
@@ -170,6 +190,8 @@ func underway(inc incident.Incident) string {
 	switch {
 	case !ok:
 		return string(inc.State)
+	case a.Op == incident.OpUndo && a.By.Kind == incident.ActorBot:
+		return "reverting " + Change(s) + " as planned"
 	case a.Op == incident.OpUndo:
 		return "rolling back " + Change(s)
 	case a.Phase == incident.PhaseRollout && s.Kind.RollsOut():
@@ -209,7 +231,7 @@ func healthyNews(inc incident.Incident) string {
 		return "recovered after " + Change(s)
 	}
 	if inc.ClosesOnResolve() && inc.ChangedAt.IsZero() {
-		return "healthy, but " + firing(inc) + " still firing"
+		return "healthy, but " + firstNamed(leading(inc)) + " still firing"
 	}
 	return "healthy again"
 }

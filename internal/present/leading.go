@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -35,7 +36,7 @@ func recovering(inc incident.Incident) []string {
 
 func first(readings map[string]incident.Reading, recovering []string) (worst incident.Reading, ok bool) {
 	all := slices.Sorted(maps.Keys(readings))
-	wanted := slices.DeleteFunc(felt(), func(name string) bool { return !slices.Contains(recovering, name) })
+	wanted := slices.DeleteFunc(slices.Clone(recovering), func(name string) bool { return !slices.Contains(felt(), name) })
 	lost := func(name string) bool { return losing(name, readings[name]) }
 	missed := func(name string) bool {
 		return readings[name].ThresholdFrom == incident.OriginSLO && Beyond(readings[name])
@@ -197,4 +198,29 @@ func peaks(readings map[string]incident.Reading) map[string]incident.Reading {
 		out[name] = r
 	}
 	return out
+}
+
+// gapFrom is how many times as far apart as most are two points when something is missing between them: points of a
+// range query are on a grid, so twice is one that is missing.
+const gapFrom = 1.5
+
+// Runs cuts points, the oldest first, where data is missing: between two runs nothing is known, and no line belongs
+// there. At least two points are needed for the distance.
+func Runs(points []incident.Point) [][]incident.Point {
+	if len(points) < 2 {
+		return [][]incident.Point{points}
+	}
+	var apart []time.Duration
+	for n, p := range points[1:] {
+		apart = append(apart, p.At.Sub(points[n].At))
+	}
+	most := float64(slices.Sorted(slices.Values(apart))[(len(apart)-1)/2])
+	var out [][]incident.Point
+	begin := 0
+	for n, d := range apart {
+		if float64(d) > gapFrom*most {
+			out, begin = append(out, points[begin:n+1]), n+1
+		}
+	}
+	return append(out, points[begin:])
 }

@@ -2,6 +2,7 @@ package present
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -238,6 +239,36 @@ func TestWithoutATroubleThatCanBeDrawnThePastDecides(t *testing.T) {
 		got, ok := Drawn(incident.Incident{Readings: tt.readings}, drawable)
 		if got.Signal != tt.want || ok != (tt.want != "") {
 			t.Errorf("%s: %q is drawn, want %q", name, got.Signal, tt.want)
+		}
+	}
+}
+
+// Where Prometheus was away nothing is known, so nothing is drawn.
+func TestALineEndsWhereDataIsMissing(t *testing.T) {
+	t.Parallel()
+	at := func(seconds ...int) (out []incident.Point) {
+		for _, s := range seconds {
+			out = append(out, incident.Point{At: began.Add(time.Duration(s) * time.Second), Value: float64(s)})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name   string
+		points []incident.Point
+		want   []int
+	}{
+		{"none is missing", at(0, 15, 30, 45), []int{4}},
+		{"one is missing", at(0, 15, 45, 60), []int{2, 2}},
+		{"one alone between two gaps", at(0, 15, 75, 135, 150), []int{2, 1, 2}},
+		{"the newest is nearer than the others", at(0, 15, 30, 37), []int{4}},
+		{"one", at(0), []int{1}},
+	} {
+		var got []int
+		for _, run := range Runs(tt.points) {
+			got = append(got, len(run))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: runs of %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

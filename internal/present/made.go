@@ -50,6 +50,9 @@ func Made(inc incident.Incident, m incident.Made) []Span {
 	if m.UndoneAt.IsZero() {
 		return out
 	}
+	if m.Lifted() {
+		return append(out, Span{Text: "; reverted as planned " + clock(m.UndoneAt)})
+	}
 	out = append(out, Span{Text: "; rolled back " + clock(m.UndoneAt)})
 	if m.UndoneBy != nil {
 		out = append(out, Span{Text: " by "}, Span{Person: *m.UndoneBy})

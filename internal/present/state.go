@@ -87,6 +87,9 @@ func StepState(s incident.Step) string {
 	case incident.StepUndoing:
 		return "rolling back"
 	case incident.StepUndone:
+		if s.Lifted() {
+			return "reverted as planned"
+		}
 		return "rolled back"
 	case incident.StepApproved, incident.StepDenied, incident.StepExpired, incident.StepApplying, incident.StepApplied,
 		incident.StepFailed, incident.StepReverted:

@@ -157,6 +157,13 @@ func calm(inc incident.Incident) []Span {
 		return slices.Concat(strong("Dry run finished."), said(" "+left(inc)), would(inc))
 	case incident.NotMuted:
 	}
+	if s, ok := Latest(inc); ok && s.Lifted() {
+		next := " Not healthy anymore. Investigating again; no action needed."
+		if justLifted(inc) {
+			next = " Checking that it stays healthy; no action needed."
+		}
+		return append(strong("Reverted to "+ValueText(s.Undo)+" as planned."), said(next)...)
+	}
 	if s, ok := Latest(inc); ok && s.State == incident.StepUndone {
 		return slices.Concat(strong("Rolled back to "+ValueText(s.Undo)), undoneBy(inc, s), strong("."),
 			said(" Investigating again; no action needed."))

@@ -151,9 +151,18 @@ func moves(all []incident.Move) string {
 		if m.Moved == incident.MovedNot && !Beyond(m.After) {
 			continue
 		}
-		texts = append(texts, Label(m.Signal, m.Before, m.After)+" "+beforeAfter(m.Before, m.After))
+		texts = append(texts, Label(m.Signal, m.Before, m.After)+" "+beforeAfter(m.Before, m.After)+Worsened(m))
 	}
 	return strings.Join(texts, "; ")
+}
+
+// Worsened says of a signal that it got worse, in brackets with a space before it; empty of all others. Which way is
+// worse can't be told from two numbers, and among numbers that got better it would be overlooked.
+func Worsened(m incident.Move) string {
+	if m.Moved == incident.MovedWorse {
+		return " (worse)"
+	}
+	return ""
 }
 
 // beforeAfter compares two readings. An arrow is for two values; what is not there is said in words.

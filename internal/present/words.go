@@ -164,6 +164,8 @@ func ofPlan(n incident.Note) string {
 		return "Metrics are healthy again. No approval needed."
 	case incident.NoteDiagnosis:
 		return "Diagnosis: " + n.Why
+	case incident.NoteNotFoundAgain:
+		return "The newest check made no diagnosis. This one is of " + clock(n.At) + "."
 	case incident.NoteNewPlan:
 		return "New plan, same diagnosis: " + n.Why
 	case incident.NoteNoAction:
@@ -266,7 +268,11 @@ func ofUndo(n incident.Note) string {
 	case incident.NoteRestored:
 		return fmt.Sprintf("Restored %s to %s. %s%s", n.Target, value(n.Value), waiting(n.StepKind), aside(n))
 	case incident.NoteUndone:
-		text := fmt.Sprintf("Rolled back: %s is %s again", n.Target, value(n.Value))
+		what := "Rolled back"
+		if n.By.Kind == incident.ActorBot {
+			what = "Reverted as planned"
+		}
+		text := fmt.Sprintf("%s: %s is %s again", what, n.Target, value(n.Value))
 		switch {
 		case n.Failed && n.StepKind.RollsOut():
 			text += ", but its rollout failed"

@@ -166,7 +166,7 @@ func (c *Changes) add(m incident.Made) {
 		c.Unsure++
 	case m.State == incident.StepReverted:
 		c.Reverted++
-	case !m.UndoneAt.IsZero() && m.UndoneBy != nil && m.UndoneBy.Kind == incident.ActorBot:
+	case m.Lifted():
 		c.Lifted++
 	case !m.UndoneAt.IsZero() || m.State == incident.StepUndone:
 		c.Undone++

@@ -25,7 +25,8 @@ type chart struct {
 	Bad                 bool
 	// Label says in words what the picture shows.
 	Label string
-	// Line and Area are points of SVG. LimitY is where the limit is, in the same units; negative: it has none.
+	// Line and Area are paths of SVG, with a gap where there was no data. LimitY is where the limit is, in the same units;
+	// negative: it has none.
 	Line, Area string
 	LimitY     float64
 	Zone       zone
@@ -81,15 +82,23 @@ func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool)
 	from, to := points[0].At, points[len(points)-1].At
 	x := func(t time.Time) float64 { return round(chartWidth * float64(t.Sub(from)) / float64(to.Sub(from))) }
 	y := func(v float64) float64 { return round(chartHeight * (high - v) / (high - low)) }
-	var line strings.Builder
-	for _, p := range points {
-		fmt.Fprintf(&line, "%g,%g ", x(p.At), y(p.Value))
+	var line, area strings.Builder
+	for _, run := range present.Runs(points) {
+		var through strings.Builder
+		for _, p := range run {
+			fmt.Fprintf(&through, " %g,%g", x(p.At), y(p.Value))
+		}
+		first, last := run[0].At, run[len(run)-1].At
+		fmt.Fprintf(&line, "M%s", through.String())
+		if len(run) == 1 {
+			line.WriteString("h0.1") // a line through one point has no length, and no line is drawn of that
+		}
+		fmt.Fprintf(&area, "M%g,%g L%s %g,%g Z", x(first), y(low), through.String(), x(last), y(low))
 	}
 	c = chart{
 		Title: r.Label(), Value: r.Text(), Limit: present.Limit(r), Bad: present.Beyond(r), LimitY: -1,
-		Line: strings.TrimSpace(line.String()), Top: incident.FormatValue(high, r.Unit), From: f.When(from), To: f.When(to),
+		Line: line.String(), Area: area.String(), Top: incident.FormatValue(high, r.Unit), From: f.When(from), To: f.When(to),
 	}
-	c.Area = fmt.Sprintf("0,%g %s %g,%g", y(low), c.Line, chartWidth, y(low))
 	if !math.IsNaN(limit) {
 		c.LimitY = y(limit)
 		switch r.Direction {

@@ -259,7 +259,7 @@ func TestAReadingPastItsLimitIsDrawn(t *testing.T) {
 	}
 	page := show(t, inc)
 	mustHold(t, page,
-		`<polyline class="line" points="0,120 150,90 300,60 450,0 600,0"/>`,
+		`<path class="line" d="M 0,120 150,90 300,60 450,0 600,0"/>`,
 		`<line class="limit" x1="0" x2="600" y1="60" y2="60"/>`, `<rect class="zone" x="0" y="0" width="600" height="60"/>`,
 		`aria-label="TTFT p95 from 02:56 to 03:00: first 0 s, last 4 s, highest 4 s; target 2 s"`,
 		`<line class="mark alert" x1="300" x2="300"`, `<line class="mark other" x1="150" x2="150"`,

@@ -68,7 +68,7 @@ func TestTheListShowsHowEachPoolIsDoingTheWorstFirst(t *testing.T) {
 		`<a href="/pools/young">young</a>`, `<span class="tag unknown">unknown</span> not read yet`,
 		`<a href="/pools/hot%2Fpool">hot/pool</a>`,
 		`<span class="tag critical">over target</span> TTFT p95 7.2 s (target 2 s)`,
-		"<polyline", `<a href="/incidents/inc-hot/pool">investigating</a>`,
+		`<path class="line"`, `<a href="/incidents/inc-hot/pool">investigating</a>`,
 		`<a href="/pools/calm">calm</a>`, ">healthy<", "within targets", "dry-run", ">paused<",
 	} {
 		next := strings.Index(rest[at+1:], want)

@@ -195,11 +195,13 @@ type madeRow struct {
 	Applied       *moment
 	Verified      *moment
 	Undone        *moment
-	UndoneBy      string
-	DryRun        bool
-	Unsure        bool
-	Reverted      bool
-	Moves         []moveRow
+	// UndoneBy is empty where the bot reverted it as planned; then it was Lifted.
+	UndoneBy string
+	Lifted   bool
+	DryRun   bool
+	Unsure   bool
+	Reverted bool
+	Moves    []moveRow
 	// Undo rolls it back; nil where that can't be done now, or is asked at the top of the page.
 	Undo *command
 }
@@ -213,7 +215,7 @@ func (f frame) made(inc incident.Incident, undo map[string]*command) []madeRow {
 			Live: f.When(m.LiveAt), Applied: f.When(m.AppliedAt), Verified: f.When(m.VerifiedAt), Undone: f.When(m.UndoneAt),
 			DryRun: m.DryRun, Unsure: m.Unsure, Reverted: m.State == incident.StepReverted, Undo: undo[m.Step],
 		}
-		if m.UndoneBy != nil {
+		if row.Lifted = m.Lifted(); m.UndoneBy != nil && !row.Lifted {
 			row.UndoneBy = f.Person(*m.UndoneBy)
 		}
 		if m.Verdict != "" && !m.DryRun {

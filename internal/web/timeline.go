@@ -96,7 +96,11 @@ func marks(inc incident.Incident) []happened {
 			out = append(out, happened{m.AppliedAt, eventChange, present.ChangeMade(m)})
 		}
 		if !m.UndoneAt.IsZero() {
-			out = append(out, happened{m.UndoneAt, eventChange, "rolled back to " + present.ValueText(m.Undo)})
+			what := "rolled back to "
+			if m.Lifted() {
+				what = "reverted as planned to "
+			}
+			out = append(out, happened{m.UndoneAt, eventChange, what + present.ValueText(m.Undo)})
 		}
 	}
 	for _, c := range inc.Cluster.Changes {

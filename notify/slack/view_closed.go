@@ -115,6 +115,8 @@ func (c *composer) came(inc incident.Incident, m incident.Made) string {
 		}
 	}
 	switch s, _ := inc.Step(m.Step); {
+	case m.Lifted():
+		text += " Reverted to " + escape(present.ValueText(m.Undo), 40) + " as planned " + clock(m.UndoneAt) + "."
 	case m.State == incident.StepUndone || !m.UndoneAt.IsZero():
 		text += " Rolled back to " + escape(present.ValueText(m.Undo), 40)
 		if m.UndoneBy != nil {

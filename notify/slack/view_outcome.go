@@ -42,11 +42,11 @@ func (c *composer) moves(inc incident.Incident, v incident.Verification, as form
 		}
 		label := escape(present.Label(m.Signal, m.Before, m.After), 60)
 		if as == inline {
-			out = append(out, label+" "+readingText(m.Before)+" → "+readingText(m.After))
+			out = append(out, label+" "+readingText(m.Before)+" → "+readingText(m.After)+present.Worsened(m))
 			continue
 		}
 		out = append(out,
-			"• "+label+"  "+readingText(m.Before)+" → *"+readingText(m.After)+"*"+beyondText(m.After))
+			"• "+label+"  "+readingText(m.Before)+" → *"+readingText(m.After)+"*"+present.Worsened(m)+beyondText(m.After))
 	}
 	return present.Capped(out, c.detail.numbers)
 }
