@@ -28,9 +28,8 @@ type healthyAnswer struct {
 // Every playbook is asked only where none of these is known: a pool that always has some errors would else never be rid
 // of a mitigation, because an alert came with it that nobody knows.
 //
-// And every target of the pool that can be told is met: nothing is fixed for users who still wait longer than they are
-// promised. Of one that comes from a profile this holds unless it is for whole answers: how long these take is a matter
-// of how long they are, which a profile can't know.
+// And every target that the pool sets itself and that can be told is met: nothing is fixed for users who still wait
+// longer than they are promised. A profile's doesn't count: a pool that nobody has set targets for may always miss it.
 func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f facts, slo incident.SLO) recovery {
 	var out recovery
 	asked := slices.Clone(sel.named)
@@ -67,7 +66,7 @@ func (c *Catalog) recovery(sel selection, chosen *verdict, plannedFor string, f 
 	targets, _ := c.againstTargets(f)
 	for _, t := range targets {
 		told := t.Truth != incident.Undecided && !slices.Contains(judged, t.Signal)
-		if told && (t.Signal != incident.SignalE2E || c.setsItself(slo, c.targets[t.Signal])) {
+		if told && c.setsItself(slo, c.targets[t.Signal]) {
 			out.targets = append(out.targets, t)
 		}
 	}

@@ -274,6 +274,12 @@ func TestAStepThatWasTriedSaysSo(t *testing.T) {
 	}
 	mustFollow(t, shownText(Render(inc, ViewOptions{})),
 		"The same change was tried at 03:12 UTC: worse, rolled back by <@U0ALICE>", "Throttle 256 → 128")
+	tried, _ := approveButton(inc, inc.Plan.Steps[0], false)
+	inc.Plan.Steps[0].Attempt = nil
+	fresh, _ := approveButton(inc, inc.Plan.Steps[0], false)
+	if tried.Style != slackgo.StyleDefault || fresh.Style != slackgo.StylePrimary {
+		t.Errorf("the button of what was tried has the style %q, of what wasn't %q", tried.Style, fresh.Style)
+	}
 }
 
 // What a lock screen shows: what is wrong, how bad it is, what is asked, until when.
