@@ -308,7 +308,7 @@ func (r *run) healed() {
 	r.post("firing", time.Time{})
 	r.approve("Throttle")
 	r.approve("Scale")
-	r.until("the undo", func(context.Context) bool { return r.says("Rolled back: ") })
+	r.until("the undo", func(context.Context) bool { return r.says("Reverted as planned: ") })
 	r.ends()
 }
 

@@ -51,7 +51,7 @@ func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 	}
 	w.scenario("healthy")
 	w.says(": reverting to ")
-	w.says("Rolled back: ")
+	w.says("Reverted as planned: ")
 	if got := w.limit(); got != 160 {
 		t.Errorf("after the undo the policy lets %d requests in, want 160", got)
 	}
