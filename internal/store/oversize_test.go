@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -86,6 +87,7 @@ func TestAnIncidentWithoutBoundsIsBoundedAtTheStart(t *testing.T) {
 // heapPeak is the most that lives on the heap, garbage included, while something runs.
 func heapPeak(t *testing.T, run func()) uint64 {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as a user has it, whatever GOGC the tests run with
 	runtime.GC()
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	read := func() uint64 {

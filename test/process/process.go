@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Patience bounds every wait. A quiet machine needs three seconds for a whole cluster; a busy one with two cores
-// sometimes ten times that.
-const Patience = 2 * time.Minute
+// Patience bounds every wait. A quiet machine needs three seconds for a whole cluster; a busy one with two cores, which
+// compiles all tests beside it, sometimes forty times that.
+const Patience = 4 * time.Minute
 
 const (
 	// poll is how often a wait tries again.
