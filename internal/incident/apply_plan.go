@@ -46,28 +46,6 @@ func (a *applier) investigated(e Investigated) error {
 	return a.replan(e)
 }
 
-// notFound says why a look made no diagnosis. Where one of before stays shown, it says of when that is instead: the two
-// would contradict each other.
-func (a *applier) notFound(e Investigated, before Incident) {
-	switch {
-	case a.inc.Diagnosis == nil:
-		a.setNote(Text(e.Note))
-	case a.inc.Said.Kind != NoteNotFoundAgain:
-		a.setNote(Note{Kind: NoteNotFoundAgain, At: before.ReadAt})
-	}
-}
-
-// foundAgain takes back what notFound said.
-func (a *applier) foundAgain(e Investigated) {
-	switch {
-	case a.inc.Said.Kind != NoteNotFoundAgain:
-	case a.inc.State == StateDeciding:
-		a.setNote(Note{})
-	default:
-		a.setNote(noStepNote(*a.inc.Plan, e.Note))
-	}
-}
-
 // refreshPlan takes over what the same plan says now: the evidence, and the words for a person, which name readings and
 // pods. They must not send anybody to the pod that was the bad one an hour ago.
 func (a *applier) refreshPlan(e Investigated) {

@@ -69,7 +69,7 @@ func comparison(c *incident.Comparison) (text string, known bool) {
 			parts = append(parts, clause)
 		}
 	}
-	if moved := moves(ranked(c.Moves)); moved != "" {
+	if moved := moves(ranked(c.Moves), c.Finding); moved != "" {
 		parts = append(parts, moved) // begins with a name, which is as it is
 	}
 	if c.Unconfirmed {
@@ -145,21 +145,22 @@ func ranked(all []incident.Move) []incident.Move {
 
 // moves are the signals with the values before and after: "TTFT p95 9 s → 1 s; KV cache 97% → 40%". What stayed as it
 // was, and is where it should be, is left out: it says nothing.
-func moves(all []incident.Move) string {
+func moves(all []incident.Move, found incident.Finding) string {
 	var texts []string
 	for _, m := range all {
 		if m.Moved == incident.MovedNot && !Beyond(m.After) {
 			continue
 		}
-		texts = append(texts, Label(m.Signal, m.Before, m.After)+" "+beforeAfter(m.Before, m.After)+Worsened(m))
+		texts = append(texts, Label(m.Signal, m.Before, m.After)+" "+beforeAfter(m.Before, m.After)+Worsened(m, found))
 	}
 	return strings.Join(texts, "; ")
 }
 
 // Worsened says of a signal that it got worse, in brackets with a space before it; empty of all others. Which way is
-// worse can't be told from two numbers, and among numbers that got better it would be overlooked.
-func Worsened(m incident.Move) string {
-	if m.Moved == incident.MovedWorse {
+// worse can't be told from two numbers, and among numbers that got better it would be overlooked. Where what was found
+// is that all that moved got worse, the words around it say so.
+func Worsened(m incident.Move, found incident.Finding) string {
+	if m.Moved == incident.MovedWorse && found != incident.FoundWorse {
 		return " (worse)"
 	}
 	return ""

@@ -116,7 +116,7 @@ func TestWhatWasNotThereIsSaidInWords(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got := moves([]incident.Move{{Signal: "waiting", Before: tc.before, After: tc.after}})
+			got := moves([]incident.Move{{Signal: "waiting", Before: tc.before, After: tc.after}}, "")
 			if got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
@@ -159,12 +159,12 @@ func TestOnlyWhatMovedOrIsOutOfItsLimitsIsNamed(t *testing.T) {
 		{Moved: incident.MovedBetter, Before: reading("moved", 40), After: reading("moved", 2)},
 		{Moved: incident.MovedNot, Before: reading("fine", 3), After: reading("fine", 3)},
 		{Moved: incident.MovedNot, Before: reading("bad", 50), After: reading("bad", 50)},
-	})
+	}, "")
 	if want := "moved 40 → 2; bad 50 → 50"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	fine := incident.Move{Moved: incident.MovedNot, Before: reading("fine", 3), After: reading("fine", 3)}
-	if got := moves([]incident.Move{fine}); got != "" {
+	if got := moves([]incident.Move{fine}, ""); got != "" {
 		t.Errorf("got %q for what says nothing", got)
 	}
 }
@@ -211,6 +211,40 @@ func TestAComparisonLeadsWithWhatTheChangeWasDecidedBy(t *testing.T) {
 			Finding: incident.FoundHealthy, Moves: c.moves,
 		}}); len(c.want) > 0 && !strings.HasPrefix(text, "All metrics within limits. "+c.want[0].Signal+" ") {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// Under "fixed" or beside what got better, what got worse is told as that; where all of it did, once.
+func TestWhatGotWorseIsSaidAmongWhatDidNot(t *testing.T) {
+	t.Parallel()
+	reading := func(short string, v float64) incident.Reading {
+		return incident.Reading{Short: short, Value: &v, Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse}
+	}
+	better := incident.Move{
+		Signal: incident.SignalTTFT, Moved: incident.MovedBetter, Before: reading("TTFT p95", 4.6), After: reading("TTFT p95", 1),
+	}
+	worse := incident.Move{
+		Signal: "b", Moved: incident.MovedWorse, Before: reading("Queue time p95", 4), After: reading("Queue time p95", 4.8),
+	}
+	for _, tt := range []struct {
+		found incident.Finding
+		moves []incident.Move
+		want  string
+	}{
+		{
+			incident.FoundHealthy, []incident.Move{worse, better},
+			"All metrics within limits. TTFT p95 4.6 s → 1 s; Queue time p95 4 s → 4.8 s (worse).",
+		},
+		{
+			incident.FoundMixed, []incident.Move{worse, better},
+			"Some metrics improved, some got worse. TTFT p95 4.6 s → 1 s; Queue time p95 4 s → 4.8 s (worse).",
+		},
+		{incident.FoundWorse, []incident.Move{worse}, "No metric improved. Queue time p95 4 s → 4.8 s."},
+	} {
+		got := Verification(incident.Verification{Comparison: &incident.Comparison{Finding: tt.found, Moves: tt.moves}})
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.found, got, tt.want)
 		}
 	}
 }

@@ -34,6 +34,10 @@ func (c *composer) outcome(inc incident.Incident, s incident.Step) []string {
 // that have no data any more. The others say nothing.
 func (c *composer) moves(inc incident.Incident, v incident.Verification, as form) []string {
 	var out []string
+	found := incident.FoundNoData
+	if v.Comparison != nil {
+		found = v.Comparison.Finding
+	}
 	for _, m := range present.Moves(inc, v) {
 		gone := m.Before.HasValue() && !m.After.HasValue()
 		moved := m.Moved == incident.MovedBetter || m.Moved == incident.MovedWorse
@@ -42,11 +46,11 @@ func (c *composer) moves(inc incident.Incident, v incident.Verification, as form
 		}
 		label := escape(present.Label(m.Signal, m.Before, m.After), 60)
 		if as == inline {
-			out = append(out, label+" "+readingText(m.Before)+" → "+readingText(m.After)+present.Worsened(m))
+			out = append(out, label+" "+readingText(m.Before)+" → "+readingText(m.After)+present.Worsened(m, found))
 			continue
 		}
 		out = append(out,
-			"• "+label+"  "+readingText(m.Before)+" → *"+readingText(m.After)+"*"+present.Worsened(m)+beyondText(m.After))
+			"• "+label+"  "+readingText(m.Before)+" → *"+readingText(m.After)+"*"+present.Worsened(m, found)+beyondText(m.After))
 	}
 	return present.Capped(out, c.detail.numbers)
 }
