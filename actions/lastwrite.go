@@ -15,9 +15,9 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/redact"
 )
 
-// LastWrites reads what the objects of a pool's knobs say of the last write of each; an object that says nothing is left
-// out. It writes nothing. The error is about knobs whose objects could not be read: what they say isn't known, and the
-// others are listed all the same.
+// LastWrites reads what the objects of a pool's knobs say of the last write of each; an object that says nothing is
+// left out. It writes nothing. The error is about knobs whose objects could not be read: what they say isn't known, and
+// the others are listed all the same.
 //
 // A write through the scale subresource leaves nothing on the object. A knob that is refused as it is configured, or
 // whose object doesn't exist, has no object: its step says why.

@@ -122,8 +122,8 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 }
 
 // cautionUndo says that the API server may refuse the way back. An admission policy lets values beyond the limits pass
-// only as far as the object itself notes them (live.UndoNote), and a scale has no annotations: a write below the minimum
-// can't be told from that of a thief.
+// only as far as the object itself notes them (live.UndoNote), and a scale has no annotations: a write below the
+// minimum can't be told from that of a thief.
 func (s *plainScale) cautionUndo(to int64) []incident.Guardrail {
 	least := poolLimits(s.pool).Min
 	if s.replicas >= least {

@@ -2,8 +2,8 @@ package incident
 
 import "slices"
 
-// mostUnrecorded bounds how many writes without a record an incident tells of: somebody else may set what an object says
-// again and again. The steps on the object keep their cautions.
+// mostUnrecorded bounds how many writes without a record an incident tells of: somebody else may set what an object
+// says again and again. The steps on the object keep their cautions.
 const mostUnrecorded = 16
 
 // unrecorded tells of each write without a record once in the incident, and once of what isn't known about them.

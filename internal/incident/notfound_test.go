@@ -29,20 +29,24 @@ func TestADiagnosisThatIsNotFoundAgainIsDated(t *testing.T) {
 	}{
 		{"watched", watching, []Event{unfound(now.Add(time.Minute))}, dated},
 		{
-			"watched, twice", watching, []Event{unfound(now.Add(time.Minute)), unfound(now.Add(2 * time.Minute))},
+			"watched, twice", watching,
+			[]Event{unfound(now.Add(time.Minute)), unfound(now.Add(2 * time.Minute))},
 			dated,
 		},
 		{
 			"watched, found again", watching,
-			[]Event{unfound(now.Add(time.Minute)), found("one-bad-replica", advice)}, Note{Kind: NoteManualOnly},
+			[]Event{unfound(now.Add(time.Minute)), found("one-bad-replica", advice)},
+			Note{Kind: NoteManualOnly},
 		},
 		{"asked, Prometheus away", deciding(t, scaleStep("2", "3")), []Event{undecided}, dated},
 		{
 			"asked, found again", deciding(t, scaleStep("2", "3")),
-			[]Event{undecided, found("queueing", scaleStep("2", "3"))}, Note{},
+			[]Event{undecided, found("queueing", scaleStep("2", "3"))},
+			Note{},
 		},
 		{
-			"never diagnosed", must(t, investigating(t), unfound(now)), []Event{unfound(now.Add(time.Minute))},
+			"never diagnosed", must(t, investigating(t), unfound(now)),
+			[]Event{unfound(now.Add(time.Minute))},
 			Text("No known cause: no diagnosis matches."),
 		},
 	} {

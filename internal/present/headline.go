@@ -58,8 +58,8 @@ func leading(inc incident.Incident) []string {
 	return inc.AlertNames()
 }
 
-// firstNamed is the first name, and how many others there are. The order is by name, so that it is no news when one alert
-// fires longer than another.
+// firstNamed is the first name, and how many others there are. The order is by name, so that it is no news when one
+// alert fires longer than another.
 func firstNamed(names []string) string {
 	if len(names) == 0 {
 		return "alerts"

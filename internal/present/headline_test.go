@@ -13,7 +13,9 @@ func TestTheHeadlineCountsWhatFires(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	alert := func(name string, firing bool) incident.Alert {
-		return incident.Alert{Fingerprint: name, Labels: map[string]string{"alertname": name}, Firing: firing, StartsAt: begin}
+		return incident.Alert{
+			Fingerprint: name, Labels: map[string]string{"alertname": name}, Firing: firing, StartsAt: begin,
+		}
 	}
 	looked := func(i *incident.Incident) { i.ReadAt = begin.Add(time.Minute) }
 	for _, tt := range []struct {
@@ -25,29 +27,39 @@ func TestTheHeadlineCountsWhatFires(t *testing.T) {
 		{"one", []incident.Alert{alert("A", true)}, nil, "p: A firing"},
 		{"two", []incident.Alert{alert("B", true), alert("A", true)}, nil, "p: A and 1 other firing"},
 		{
-			"the first has resolved", []incident.Alert{alert("A", false), alert("B", true), alert("C", false)}, nil,
+			"the first has resolved",
+			[]incident.Alert{alert("A", false), alert("B", true), alert("C", false)},
+			nil,
 			"p: B firing",
 		},
 		{
-			"of one name some fire", []incident.Alert{alert("A", false), alert("A", true), alert("B", false)}, nil,
+			"of one name some fire",
+			[]incident.Alert{alert("A", false), alert("A", true), alert("B", false)},
+			nil,
 			"p: A firing",
 		},
 		{
-			"none fires any more", []incident.Alert{alert("A", false), alert("B", false)}, nil,
+			"none fires any more",
+			[]incident.Alert{alert("A", false), alert("B", false)},
+			nil,
 			"p: A and 1 other resolved, not confirmed by metrics",
 		},
 		{
-			"none fires, nothing was found", []incident.Alert{alert("A", false)}, looked,
+			"none fires, nothing was found",
+			[]incident.Alert{alert("A", false)},
+			looked,
 			"p: A resolved, not confirmed by metrics, no diagnosis",
 		},
 		{"nothing was found", []incident.Alert{alert("A", true)}, looked, "p: A firing, no diagnosis"},
 		{
-			"healthy", []incident.Alert{alert("A", false), alert("B", true)},
+			"healthy",
+			[]incident.Alert{alert("A", false), alert("B", true)},
 			func(i *incident.Incident) { i.HealthySince = begin.Add(time.Minute) },
 			"p: healthy, but B still firing",
 		},
 		{
-			"without a pool", []incident.Alert{alert("A", false), alert("B", true)},
+			"without a pool",
+			[]incident.Alert{alert("A", false), alert("B", true)},
 			func(i *incident.Incident) { i.Pool = "" }, "B: no pool configured",
 		},
 	} {

@@ -23,7 +23,8 @@ func lastWrite(op incident.Op, settings ...incident.WrittenSetting) incident.Las
 
 func TestAnUnrecordedWriteSaysWhatIsThereAndWhatWas(t *testing.T) {
 	t.Parallel()
-	const begin = "A vllm-medic has changed Deployment llm/llama, and this database has no record of it (incident inc-a, " +
+	const begin = "A vllm-medic has changed Deployment llm/llama, and this database has no record of it " +
+		"(incident inc-a, " +
 		"2026-03-01 03:40 UTC). The database is older than that, or it was another installation. "
 	const end = " It isn't reverted automatically."
 	const unnoted = " What was there before isn't noted: compare with the manifest or the Helm values."

@@ -222,7 +222,8 @@ func TestWhatGotWorseIsSaidAmongWhatDidNot(t *testing.T) {
 		return incident.Reading{Short: short, Value: &v, Unit: incident.UnitSeconds, Direction: incident.HigherIsWorse}
 	}
 	better := incident.Move{
-		Signal: incident.SignalTTFT, Moved: incident.MovedBetter, Before: reading("TTFT p95", 4.6), After: reading("TTFT p95", 1),
+		Signal: incident.SignalTTFT, Moved: incident.MovedBetter, Before: reading("TTFT p95", 4.6),
+		After: reading("TTFT p95", 1),
 	}
 	worse := incident.Move{
 		Signal: "b", Moved: incident.MovedWorse, Before: reading("Queue time p95", 4), After: reading("Queue time p95", 4.8),
@@ -233,11 +234,13 @@ func TestWhatGotWorseIsSaidAmongWhatDidNot(t *testing.T) {
 		want  string
 	}{
 		{
-			incident.FoundHealthy, []incident.Move{worse, better},
+			incident.FoundHealthy,
+			[]incident.Move{worse, better},
 			"All metrics within limits. TTFT p95 4.6 s → 1 s; Queue time p95 4 s → 4.8 s (worse).",
 		},
 		{
-			incident.FoundMixed, []incident.Move{worse, better},
+			incident.FoundMixed,
+			[]incident.Move{worse, better},
 			"Some metrics improved, some got worse. TTFT p95 4.6 s → 1 s; Queue time p95 4 s → 4.8 s (worse).",
 		},
 		{incident.FoundWorse, []incident.Move{worse}, "No metric improved. Queue time p95 4 s → 4.8 s."},

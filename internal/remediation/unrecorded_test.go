@@ -96,7 +96,8 @@ func TestAnUnrecordedWriteIsToldOnceAndItsStepsSayIt(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", part, lines[0].Text)
 		}
 	}
-	if got := b.cautions(inc.ID); len(got) != 1 || !strings.Contains(got[0], "has no record of the last write of THROTTLE") {
+	if got := b.cautions(inc.ID); len(got) != 1 ||
+		!strings.Contains(got[0], "has no record of the last write of THROTTLE") {
 		t.Errorf("the step's cautions: %q", got)
 	}
 	if n := strings.Count(b.log.String(), "carries a write that this database has no record of"); n != 1 {
@@ -219,8 +220,10 @@ func TestWhatCannotBeReadIsUnknownAndNotUnrecorded(t *testing.T) {
 		all     []incident.LastWrite
 		says    string
 	}{
-		"an object":    {carries: broken, says: "the API server is away"},
-		"the database": {ledger: errors.New("disk I/O error"), all: []incident.LastWrite{of(foreign)}, says: "disk I/O error"},
+		"an object": {carries: broken, says: "the API server is away"},
+		"the database": {
+			ledger: errors.New("disk I/O error"), all: []incident.LastWrite{of(foreign)}, says: "disk I/O error",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
-// Recorded says whether this database has ever had a write: its row is there, or its incident was removed after its time
-// together with all its writes.
+// Recorded says whether this database has ever had a write: its row is there, or its incident was removed after its
+// time together with all its writes.
 func (s *Store) Recorded(ctx context.Context, w incident.WriteID) (bool, error) {
 	var known int64
 	err := s.row(ctx, s.read, []any{&known}, `SELECT COUNT(*) FROM (

@@ -171,8 +171,11 @@ func TestPreformattedTextKeepsEveryCharacterAndCountsTheLinesThatAreLeftOut(t *t
 func TestASentenceOfValuesIsCutBetweenOrWithinThem(t *testing.T) {
 	t.Parallel()
 	spans := []present.Span{
-		{Text: "Asked ", Strong: true}, {Person: incident.Actor{Kind: incident.ActorSlack, ID: "U0ALICE"}},
-		{Text: " at "}, {At: start}, {Text: ": *x*. "},
+		{Text: "Asked ", Strong: true},
+		{Person: incident.Actor{Kind: incident.ActorSlack, ID: "U0ALICE"}},
+		{Text: " at "},
+		{At: start},
+		{Text: ": *x*. "},
 		{Person: incident.Actor{Kind: incident.ActorKubernetes, ID: "<@U0BOB>"}},
 		{At: time.Unix(-5, 0)},
 	}

@@ -116,12 +116,12 @@ func paths(at string, of reflect.Type) []string {
 		return paths(at+".{}", of.Elem())
 	case reflect.Struct:
 		var out []string
-		for i := range of.NumField() {
+		for f := range of.Fields() {
 			below := at
-			if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 				below = strings.TrimPrefix(at+"."+name, ".")
 			}
-			out = append(out, paths(below, of.Field(i).Type)...)
+			out = append(out, paths(below, f.Type)...)
 		}
 		return out
 	}
@@ -165,8 +165,7 @@ func Takes(of any, path string) bool {
 }
 
 func member(of reflect.Type, name string) reflect.Type {
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for f := range of.Fields() {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if tag == name {
 			return f.Type

@@ -73,10 +73,10 @@ func (k fullKind) spec(t *testing.T) map[string]any {
 
 // On a real API server each leaf of each object is changed in turn with the bot's token and all rights there are. Every
 // change is accounted for: policies refuse it, or it is the knob's own, or testdata/leaves lists what became of it.
-// Those are what the API server takes from nobody, because the object would be invalid, and what it drops without a change.
-// Whether a policy would refuse an invalid object as well is for actions/admission, where the same changes are held
-// against the policies alone, and for TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits, whose
-// attacks are valid.
+// Those are what the API server takes from nobody, because the object would be invalid, and what it drops without a
+// change. Whether a policy would refuse an invalid object as well is for actions/admission, where the same changes are
+// held against the policies alone, and for TestAStolenTokenChangesNothingButTheKnobsWithinTheirLimits, whose attacks
+// are valid.
 func TestEachLeafOfARealObjectButTheKnobsOwnIsHeld(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
