@@ -1,7 +1,9 @@
 package actions_test
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +66,10 @@ func wide(t *testing.T) []admissionv1.ValidatingAdmissionPolicy {
 			add(p)
 		}
 	}
+	var boxes []string
+	for _, p := range platforms() {
+		boxes = append(boxes, strconv.Quote(p.container))
+	}
 	all := admission.Policies(leaves, kubetest.Bot, "bench")
 	// Kinds that only a test knows are not among the leaves.
 	all = slices.DeleteFunc(all, func(p admissionv1.ValidatingAdmissionPolicy) bool {
@@ -71,8 +77,13 @@ func wide(t *testing.T) []admissionv1.ValidatingAdmissionPolicy {
 	})
 	for n := range all {
 		for i, v := range all[n].Spec.Variables {
-			if v.Name == "key" {
+			switch {
+			case v.Name == "key":
 				all[n].Spec.Variables[i].Expression = `"/" + request.name` // each test has a namespace of its own
+			case strings.HasSuffix(v.Name, "_container") && strings.HasPrefix(all[n].Name, "bench-deployments-"):
+				// The platforms of these tests call the container that runs vllm by names of their own.
+				all[n].Spec.Variables[i].Expression = fmt.Sprintf("object.spec.template.spec.containers"+
+					".filter(c, c.name in [%s])[0].name", strings.Join(boxes, ", "))
 			}
 		}
 	}
