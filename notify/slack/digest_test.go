@@ -363,7 +363,7 @@ func TestShowGivesAnIncidentItsMessage(t *testing.T) {
 			t.Errorf("%s clicks %s: %q, want %q", c.user, c.action, got, c.want)
 		}
 	}
-	if len(f.desk.decisions()) != 0 || len(f.desk.acts) != 0 {
+	if len(f.desk.decisions()) != 0 || len(f.desk.done()) != 0 {
 		t.Error("to show something decides nothing")
 	}
 }

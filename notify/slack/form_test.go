@@ -218,12 +218,12 @@ func TestAnApprovalWithAnotherValueIsAskedAboutAnew(t *testing.T) {
 	f := askedFor(t, func(a *incident.Approvers) { a.Narrow = true })
 	id := throttleID(f)
 	got := f.clickAndFill(f.request("U0ALICE", "approve:"+id), map[string]string{inputValue: "200"})
-	if !strings.Contains(got, "Nothing is applied") || len(f.desk.decisions()) != 0 || len(f.desk.acts) != 1 {
-		t.Fatalf("%q, %+v, %+v", got, f.desk.decisions(), f.desk.acts)
+	if !strings.Contains(got, "Nothing is applied") || len(f.desk.decisions()) != 0 || len(f.desk.done()) != 1 {
+		t.Fatalf("%q, %+v, %+v", got, f.desk.decisions(), f.desk.done())
 	}
-	ev, ok := f.desk.acts[0].(incident.Narrowed)
+	ev, ok := f.desk.done()[0].(incident.Narrowed)
 	if !ok || ev.Step != id || ev.To != incident.Set("200") || ev.By.ID != "U0ALICE" {
-		t.Errorf("%+v", f.desk.acts[0])
+		t.Errorf("%+v", f.desk.done()[0])
 	}
 }
 
@@ -265,7 +265,7 @@ func TestAFormIsCheckedWhenItIsSubmitted(t *testing.T) {
 		{"another plan", "plan changed", func(t *testing.T, f *office) {
 			fresh := asked(t, incident.ModeApprove, scaleStep()).inc
 			fresh.Plan.ExpiresAt = time.Now().Add(time.Hour)
-			f.desk.inc = fresh
+			f.desk.holds(fresh)
 		}},
 		{"posted anew", "out of date", func(_ *testing.T, f *office) { f.desk.msg.TS = "1700000000.000001" }},
 	} {

@@ -117,6 +117,20 @@ func (d *desk) decisions() []incident.Decision {
 	return append([]incident.Decision{}, d.taken...)
 }
 
+// done returns what was done beside decisions. It is read while clicks may still be worked on.
+func (d *desk) done() []incident.Event {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.acts)
+}
+
+// holds replaces the incident, as if it had gone on meanwhile.
+func (d *desk) holds(inc incident.Incident) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.inc = inc
+}
+
 // office is a workspace with the incident's message in it and the bot behind its buttons.
 type office struct {
 	*workspace
@@ -320,7 +334,7 @@ func TestClickOnAnOldVersionOfTheMessageIsRefused(t *testing.T) {
 	f := newOffice(t, InteractionsConfig{}, asked(t, incident.ModeApprove).inc)
 	fresh := asked(t, incident.ModeApprove, scaleStep()).inc
 	fresh.Plan.Revision, fresh.Plan.ExpiresAt = 2, time.Now().Add(time.Hour)
-	f.desk.inc = fresh
+	f.desk.holds(fresh)
 	if err := f.notifier.Update(t.Context(), channel, f.desk.msg.TS, fresh); err != nil {
 		t.Fatal(err)
 	}

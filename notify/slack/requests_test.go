@@ -44,8 +44,8 @@ func TestWhatIsNoDecisionOnAStepIsCarriedOut(t *testing.T) {
 			if got := f.click(f.request(tt.user, tt.action)); !strings.Contains(got, tt.want) {
 				t.Errorf("answer = %q, want %q in it", got, tt.want)
 			}
-			if len(f.desk.acts) != 1 || f.desk.acts[0].Kind() != tt.event {
-				t.Errorf("acts %v, want %s", f.desk.acts, tt.event)
+			if len(f.desk.done()) != 1 || f.desk.done()[0].Kind() != tt.event {
+				t.Errorf("acts %v, want %s", f.desk.done(), tt.event)
 			}
 			if n := f.desk.decisions(); len(n) != 0 {
 				t.Errorf("decisions %v", n)
@@ -73,8 +73,8 @@ func TestWhatIsNoDecisionOnAStepIsRefusedToo(t *testing.T) {
 			if got := f.click(f.request(tt.user, tt.action)); !strings.Contains(got, tt.want) {
 				t.Errorf("answer = %q, want %q in it", got, tt.want)
 			}
-			if len(f.desk.acts) != 0 || len(f.desk.decisions()) != 0 {
-				t.Errorf("it was taken: %v, %v", f.desk.acts, f.desk.decisions())
+			if len(f.desk.done()) != 0 || len(f.desk.decisions()) != 0 {
+				t.Errorf("it was taken: %v, %v", f.desk.done(), f.desk.decisions())
 			}
 			if n := len(f.replies()); n != 0 {
 				t.Errorf("%d replies", n)
@@ -246,8 +246,8 @@ func TestAnOldButtonActsOnNothingNewer(t *testing.T) {
 			if got := f.click(f.request("U0ALICE", tt.action)); !strings.Contains(got, tt.want) {
 				t.Errorf("answer = %q, want %q in it", got, tt.want)
 			}
-			if len(f.desk.acts) != 0 {
-				t.Errorf("it was taken: %v", f.desk.acts)
+			if len(f.desk.done()) != 0 {
+				t.Errorf("it was taken: %v", f.desk.done())
 			}
 		})
 	}
@@ -309,7 +309,7 @@ func TestDetailsArePostedInTheThread(t *testing.T) {
 		"undecided: Aborts no data", "Don't:", "raise max_num_seqs: more requests at once", "Unusual:", "standard deviations",
 		"can't rule out: abort spike (no data for Aborts)", "Readings:", "TTFT p95 7.2 s (target 2 s)", "histogram_quantile",
 		"Throttle BackendTrafficPolicy", "✓ mode: mode approve", "+    maxParallelRequests: 128", "blocked: availability")
-	if len(f.desk.acts) != 0 || len(f.desk.decisions()) != 0 {
+	if len(f.desk.done()) != 0 || len(f.desk.decisions()) != 0 {
 		t.Error("something was recorded")
 	}
 }

@@ -134,7 +134,7 @@ func TestWhatIsDeliveredTwiceIsPostedOnceOverBothTransports(t *testing.T) {
 			if got := len(f.Messages(channel)) + len(f.replies()); got != posted {
 				t.Errorf("%s: %d messages, before the repeat %d", action, got, posted)
 			}
-			if n := len(f.desk.acts); action == "ack" && n != 1 {
+			if n := len(f.desk.done()); action == "ack" && n != 1 {
 				t.Errorf("%d acknowledgments", n)
 			}
 			if got := f.click(f.request("U0ALICE", action)); got == "" {
