@@ -120,7 +120,7 @@ func (n never) forbids(s incident.StepRequest) bool {
 func (n never) fact() incident.Never {
 	switch {
 	case n.knob == knobRestart:
-		return incident.Never{Change: "restart", Knob: "pods", Why: n.why}
+		return incident.Never{Change: incident.NeverRestart, Knob: "pods", Why: n.why}
 	case n.change == changeAny:
 		return incident.Never{Change: "change", Knob: n.knob, Why: n.why}
 	}

@@ -271,6 +271,7 @@ func (a *applier) closed(e Closed) error {
 		return refusal(Note{Kind: RefusedMitigation, Step: gaps[0].Title})
 	}
 	a.endRequest()
+	a.inc.LastCall = nil // whoever went back to bed is called when it begins again
 	a.inc.State = StateClosed
 	a.inc.ClosedAt = a.now
 	why := e.Note

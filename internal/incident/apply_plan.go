@@ -29,8 +29,10 @@ func (a *applier) investigated(e Investigated) error {
 		return nil
 	case before.HeldByPause() && executable(e.Steps) && a.samePlan(e):
 		return a.resumed(e)
-	case before.State == StateDeciding && a.samePlan(e):
+	case before.State == StateDeciding && (a.samePlan(e) || a.nearPlan(e)):
 		return a.refresh(e)
+	case before.State == StateDeciding && a.holdsStill(e, before):
+		return nil
 	case before.State == StateDeciding && e.Unread && a.sameDiagnosis(e):
 		// The API server cannot be asked: the plan stays, and is asked about again at the click.
 		a.inc.Diagnosis = e.Diagnosis
@@ -226,6 +228,9 @@ func (a *applier) replan(e Investigated) error {
 	}
 	a.inc.State = StateProposed
 	a.setNote(Note{})
+	if !asked.IsZero() { // the buttons would vanish until policy has looked at the plan, which is what comes next
+		a.render = false
+	}
 	return nil
 }
 
@@ -256,6 +261,14 @@ func (a *applier) tried(s Step) *Attempt {
 		return &t
 	}
 	return nil
+}
+
+// Attempted says whether the step's setting was changed earlier in this incident, to whatever value, and that did not
+// help or was taken back.
+func (i Incident) Attempted(s Step) bool {
+	return s.Attempt != nil || slices.ContainsFunc(i.Attempts, func(t Attempt) bool {
+		return t.Kind == s.Kind && t.Target == s.Target.Key()
+	})
 }
 
 // remember keeps what came of a change, so that policy does not repeat it and people know.

@@ -81,7 +81,7 @@ func TestDecisionsThatChangeNothing(t *testing.T) {
 	old := approve(inc, "p1-s1", alice)
 	late := inc.Clone()
 	late.Plan.ExpiresAt = now
-	replanned := must(t, inc, found("other", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
+	replanned := must(t, missed(inc), found("other", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	second := must(t, inc, approve(inc, "p1-s1", alice))
 	denied := must(t, inc, Decided{Decision: Decision{Step: "p1-s1", Digest: inc.Plan.Digest, Verb: Deny, By: bob}})
 	for _, tc := range []struct {

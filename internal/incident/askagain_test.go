@@ -56,7 +56,7 @@ func TestADenialOfEverythingThatChangesNothing(t *testing.T) {
 	inc := deciding(t, scaleStep("2", "3"))
 	late := inc.Clone()
 	late.Plan.ExpiresAt = now
-	replanned := must(t, inc, found("other", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
+	replanned := must(t, missed(inc), found("other", throttleStep()), Asked{ExpiresAt: now.Add(time.Hour)})
 	running := applying(t, scaleStep("2", "3"), throttleStep())
 	improved := must(t, verifying(t, scaleStep("2", "3")), verdict(VerdictImproved))
 	approveAll := Decided{Decision: Decision{Digest: inc.Plan.Digest, Verb: Approve, By: alice}}

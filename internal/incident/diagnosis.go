@@ -47,12 +47,15 @@ func (d Diagnosis) Cause() Cause {
 
 // Never is a change that would make it worse.
 type Never struct {
-	// Change is "raise", "lower", "change" or "restart", and Knob what must not be changed so: "max_num_seqs", "pods".
+	// Change is "raise", "lower", "change" or NeverRestart, and Knob what must not be changed so: "max_num_seqs", "pods".
 	Change string `json:"change"`
 	Knob   string `json:"knob"`
 	// Why is one sentence.
 	Why string `json:"why,omitempty"`
 }
+
+// NeverRestart is the Change of what must not restart.
+const NeverRestart = "restart"
 
 // What is "raise max_num_seqs".
 func (n Never) What() string { return strings.TrimSpace(n.Change + " " + n.Knob) }

@@ -56,6 +56,13 @@ func found(name string, steps ...Step) Investigated {
 	}
 }
 
+// missed is an incident whose question the last looks have not borne out: the next one that doesn't replaces it.
+func missed(inc Incident) Incident {
+	inc = inc.Clone()
+	inc.Plan.Missed = looksToReplace - 1
+	return inc
+}
+
 // must applies events one after the other and fails on a refusal.
 func must(t *testing.T, inc Incident, events ...Event) Incident {
 	t.Helper()

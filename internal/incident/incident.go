@@ -86,6 +86,8 @@ type Incident struct {
 	UndoOffered string `json:"undoOffered,omitempty"`
 	// Request is what people are being asked; nil while they are not.
 	Request *Request `json:"request,omitempty"`
+	// LastCall is who was called last since the incident was opened; nil when nobody was.
+	LastCall *LastCall `json:"lastCall,omitempty"`
 	// AskedFor is the longest time that a request has been open which has ended. Whoever was called in it stays called.
 	AskedFor time.Duration `json:"askedFor,omitempty"`
 	// MuteReason is "denied", "expired" or "snoozed" after a no, "dry-run" after a dry run; then the same diagnosis is not

@@ -137,6 +137,7 @@ func (a *applier) narrowed(e Narrowed) error {
 		Kind: s.Kind, Target: s.Target.Key(), From: s.From, To: e.To, Instead: a.proposed(s), By: e.By, Reason: e.Reason,
 	}
 	a.dropNarrowing(s.Kind)
+	a.inc.Plan.Rechosen = true
 	if n.To != n.Instead {
 		a.inc.Narrowings = append(a.inc.Narrowings, n)
 	}

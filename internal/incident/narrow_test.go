@@ -142,7 +142,7 @@ func TestAChoiceThatCannotBeMadeEnds(t *testing.T) {
 		ReasonDiagnosis: found("kv-thrash", chosen("160")), ReasonDrift: found("queueing", moved),
 		ReasonReplaced: found("queueing", scaleStep("2", "3")),
 	} {
-		res, err := Apply(inc, ev, now)
+		res, err := Apply(missed(inc), ev, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,9 @@ const (
 	NoteHealthyAgain NoteKind = "healthy_again"
 	NoteDiagnosis    NoteKind = "diagnosis"
 	// NoteNotFoundAgain: the newest look made no diagnosis; the one that is shown is of At.
-	NoteNotFoundAgain    NoteKind = "not_found_again"
+	NoteNotFoundAgain NoteKind = "not_found_again"
+	// NoteOtherCause: the newest look found another cause, Why, than the one of At that is shown.
+	NoteOtherCause       NoteKind = "other_cause"
 	NoteNewPlan          NoteKind = "new_plan"
 	NoteNoAction         NoteKind = "no_action"
 	NoteNoStep           NoteKind = "no_step"

@@ -315,6 +315,10 @@ type Plan struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// ExpiresAt is when waiting for a decision ends with a no; zero while nobody is asked.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// Missed is how many looks in a row have not found the plan's diagnosis.
+	Missed int `json:"missed,omitempty"`
+	// Rechosen says that a person has chosen another number: the next look takes it, however little it moves.
+	Rechosen bool `json:"rechosen,omitempty"`
 }
 
 // ComputeDigest hashes the digests of the steps in order.

@@ -14,15 +14,18 @@ type Request struct {
 	Steps []string `json:"steps,omitempty"`
 	// Undo is the step whose undo is offered.
 	Undo string `json:"undo,omitempty"`
-	// Mention are all who have been called for it.
+	// Mention are all who have been called for it, at once or by the one before it.
 	Mention []string `json:"mention,omitempty"`
-	// CalledAt is when they were called, but for reminders and escalations. It is older than At when this took the place
-	// of another request so soon that nobody was called anew.
-	CalledAt time.Time `json:"calledAt,omitzero"`
 	// RemindedAt is when they were reminded.
 	RemindedAt time.Time `json:"remindedAt,omitzero"`
 	// Escalated is how far it was escalated: the newest Escalation.After.
 	Escalated time.Duration `json:"escalated,omitempty"`
+}
+
+// LastCall is who was called last, and when. It outlasts the request that called them.
+type LastCall struct {
+	Mention []string  `json:"mention,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // Reminded reminds people that the time to decide ends soon.
@@ -93,10 +96,11 @@ func (r Request) covers(o Request) bool {
 	return o.Undo == "" || o.Undo == r.Undo
 }
 
-// callAgain is how long after a call nobody is called again for something new that is asked besides: they look already,
-// and find all that is asked in the message. A rollback that is offered is followed within seconds by a look that may
-// find another step to ask about.
-const callAgain = 2 * time.Minute
+// callAgain is how long after a call the same people are not called again for something new: they look already, and find
+// all that is asked in the message and in a line of the thread. A moving incident asks for one thing after another, and
+// a rollback that is offered is followed within seconds by a look that may find another step to ask about. It is our
+// own; reminders and escalations, which the configuration asks for, don't wait for it.
+const callAgain = 10 * time.Minute
 
 // request calls the approvers for what is asked now, in a line of the thread: a message in Slack that is only edited
 // makes no phone ring. It does so once: not when the same plan is looked at again or follows the live values, but when
@@ -107,27 +111,35 @@ func (a *applier) request() {
 	if len(open) == 0 {
 		return
 	}
-	want := Request{At: a.now, CalledAt: a.now, Undo: a.inc.UndoOffered}
+	want := Request{At: a.now, Undo: a.inc.UndoOffered}
 	for _, s := range open {
 		want.Mention = called(want.Mention, s.Needs.Groups, s.Needs.Users)
 		if s.ID != a.inc.UndoOffered {
 			want.Steps = append(want.Steps, s.setting())
 		}
 	}
-	mention := want.Mention
 	if old := a.inc.Request; old != nil {
 		if old.Open() && old.covers(want) {
 			return
 		}
 		want.Steps = called(want.Steps, old.Steps) // a cause that comes back and asks for these again calls nobody
-		if a.now.Before(old.CalledAt.Add(callAgain)) {
-			mention = slices.DeleteFunc(slices.Clone(mention), func(id string) bool { return slices.Contains(old.Mention, id) })
-			want.CalledAt = old.CalledAt
-		}
 	}
 	a.endRequest()
 	a.inc.Request = &want
-	a.call(NoteApprovalNeeded, mention)
+	a.call(NoteApprovalNeeded, a.toCall(want.Mention))
+}
+
+// toCall are those of ids who were not called just now, and remembers them.
+func (a *applier) toCall(ids []string) []string {
+	last := a.inc.LastCall
+	if last == nil || !a.now.Before(last.At.Add(callAgain)) {
+		a.inc.LastCall = &LastCall{Mention: ids, At: a.now}
+		return ids
+	}
+	last.Mention, ids = called(last.Mention, ids), slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return slices.Contains(last.Mention, id)
+	})
+	return ids
 }
 
 // setting identifies the field that a step sets, whatever its value.
@@ -151,7 +163,7 @@ func (a *applier) replaceRequest() {
 	old := a.inc.Request
 	a.endRequest()
 	if a.inc.State == StateDeciding && old != nil {
-		a.inc.Request = &Request{Steps: old.Steps, Mention: old.Mention, CalledAt: old.CalledAt}
+		a.inc.Request = &Request{Steps: old.Steps}
 	}
 }
 
@@ -209,6 +221,9 @@ func (a *applier) escalated(e Escalated) error {
 	}
 	further := called(nil, e.Groups, e.Users)
 	r.Escalated, r.Mention = e.After, called(r.Mention, further)
+	if a.inc.LastCall != nil {
+		a.inc.LastCall.Mention = called(a.inc.LastCall.Mention, further)
+	}
 	a.call(NoteEscalated, further)
 	return nil
 }

@@ -166,6 +166,9 @@ func ofPlan(n incident.Note) string {
 		return "Diagnosis: " + n.Why
 	case incident.NoteNotFoundAgain:
 		return "The newest check made no diagnosis. This one is of " + clock(n.At) + "."
+	case incident.NoteOtherCause:
+		return "The newest check points to another cause: " + strings.TrimSuffix(n.Why, ".") + ". This one is of " +
+			clock(n.At) + "; it is replaced if the next checks confirm the other."
 	case incident.NoteNewPlan:
 		return "New plan, same diagnosis: " + n.Why
 	case incident.NoteNoAction:

@@ -206,7 +206,7 @@ func TestPolicyDoesNotRunWhatItWouldAskAboutByNow(t *testing.T) {
 }
 
 // An API server that is away for a moment takes no plan from people, nor what they have approved of it. A diagnosis
-// that is another one does.
+// that is another one does when it lasts.
 func TestAnAPIServerThatIsAwayTakesNoPlanAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, []incident.Pool{approvedBy(incident.Approvers{Users: []string{"U-ADA", "U-BOB"}, Count: 2})})
@@ -231,7 +231,11 @@ func TestAnAPIServerThatIsAwayTakesNoPlanAway(t *testing.T) {
 	other := sick(5, addReplica())
 	other.diagnosis = "memory"
 	b.sight.see(other)
-	b.pass(2 * time.Minute)
+	b.pass(time.Minute)
+	if got := b.read(inc.ID); got.Plan.Revision != 1 || got.State != incident.StateDeciding {
+		t.Errorf("one look with another diagnosis makes it %s with plan %d", got.State, got.Plan.Revision)
+	}
+	b.pass(3 * time.Minute)
 	if got := b.read(inc.ID); got.Plan.Revision != 2 || got.State != incident.StateWatching {
 		t.Errorf("with another diagnosis it is %s with plan %d", got.State, got.Plan.Revision)
 	}

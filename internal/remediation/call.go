@@ -31,9 +31,9 @@ func (e *Engine) waitForPeople(ctx context.Context, t *turn) error {
 	return e.retryLater(ctx, t, e.due(t.inc, t).Sub(t.now))
 }
 
-// calls are the events that call people now.
+// calls are the events that call people now; none while the newest look does not bear out what they are asked.
 func (e *Engine) calls(t *turn) []incident.Event {
-	if t.inc.State != incident.StateDeciding || !t.inc.Request.Open() {
+	if t.inc.State != incident.StateDeciding || !t.inc.Request.Open() || t.inc.Plan != nil && t.inc.Plan.Missed > 0 {
 		return nil
 	}
 	var out []incident.Event

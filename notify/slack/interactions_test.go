@@ -356,20 +356,20 @@ func TestUndoOfAnEarlierStepOutlivesItsPlan(t *testing.T) {
 	s := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false)
 	diagnosis := diagnosisOf()
 	diagnosis.Name = "other_cause"
-	s.do(time.Minute,
-		incident.Investigated{
-			Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()},
-			Healthy: incident.False,
-		}).
+	other := incident.Investigated{
+		Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()},
+		Healthy: incident.False,
+	}
+	s.do(time.Minute, other).do(time.Minute, other).do(time.Minute, other).
 		do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
 	if len(s.inc.AppliedEarlier) != 1 {
 		t.Fatalf("applied earlier: %+v", s.inc.AppliedEarlier)
 	}
 	f := newOffice(t, InteractionsConfig{}, s.inc)
-	other := f.request("U0ALICE", "undo:p1-s3")
+	again := f.request("U0ALICE", "undo:p1-s3")
 	v, _ := buttonValue{Incident: s.inc.ID, Step: "p1-s3", Digest: "000000000000"}.encode()
-	other.Value = &v
-	if got := f.click(other); !strings.Contains(got, "plan changed") || len(f.desk.decisions()) != 0 {
+	again.Value = &v
+	if got := f.click(again); !strings.Contains(got, "plan changed") || len(f.desk.decisions()) != 0 {
 		t.Errorf("an undo of another step: answer = %q, decisions %+v", got, f.desk.decisions())
 	}
 	if got := f.click(f.request("U0ALICE", "undo:p1-s3")); !strings.Contains(got, "Rolling back") {

@@ -283,11 +283,11 @@ func TestAnUndoOverBothTransports(t *testing.T) {
 		s := asked(t, incident.ModeApprove).ran("p1-s3", verification(incident.VerdictImproved, cured()), false)
 		diagnosis := diagnosisOf()
 		diagnosis.Name = "other_cause"
-		s.do(time.Minute,
-			incident.Investigated{
-				Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()},
-				Healthy: incident.False,
-			}).do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
+		other := incident.Investigated{
+			Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()},
+			Healthy: incident.False,
+		}
+		s.do(time.Minute, other).do(time.Minute, other).do(time.Minute, other).do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
 		f := open(t, InteractionsConfig{}, s.inc)
 		if got := f.click(f.request("U0CAROL", "undo:p1-s3")); !strings.Contains(got, "You can't decide on this") {
 			t.Errorf("of a stranger: %q", got)
