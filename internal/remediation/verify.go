@@ -3,6 +3,7 @@ package remediation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
@@ -97,10 +98,20 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	if t.inc.Diagnosis != nil {
 		signals = t.inc.Diagnosis.Healthy
 	}
-	read := found.Evidence
+	read, healthy := found.Evidence, found.Result.Healthy
+	// What people were asked about is part of the answer, and while it is beyond its limit nothing is fixed for them,
+	// whoever set that limit.
+	if asked, ok := present.AskedAbout(act.Before, signals); ok {
+		if !slices.Contains(signals, asked.Signal) {
+			signals = append([]string{asked.Signal}, signals...)
+		}
+		if healthy == incident.True && present.Beyond(read.Readings[asked.Signal]) {
+			healthy = incident.False
+		}
+	}
 	v := incident.Verification{Before: act.Before, After: read.Readings, At: read.At, SampledAt: read.SampledAt}
 	var shown incident.Comparison
-	v.Verdict, shown = incident.VerdictOf(act.Before, read.Readings, signals, found.Result.Healthy)
+	v.Verdict, shown = incident.VerdictOf(act.Before, read.Readings, signals, healthy)
 	if incident.NotEnough(s.Kind, v.Verdict, act.Before, read.Readings, found.asks(s.Kind)) {
 		v.Verdict, shown.Finding = incident.VerdictNotEnough, incident.FoundNotEnough
 	}

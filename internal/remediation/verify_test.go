@@ -38,6 +38,10 @@ func TestTheVerdictFollowsFromTheReadings(t *testing.T) {
 			incident.StateDeciding,
 		},
 		{"improved when the time is up", still(2), incident.VerdictImproved, 5 * time.Minute, false, incident.StateDeciding},
+		{
+			"not recovered while what was asked about is beyond its limit", finding{healthy: incident.True, ttft: new(2.0)},
+			incident.VerdictImproved, 5 * time.Minute, false, incident.StateDeciding,
+		},
 		{"no data is inconclusive", blind(), incident.VerdictInconclusive, 5 * time.Minute, false, incident.StateDeciding},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
