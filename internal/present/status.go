@@ -99,6 +99,9 @@ func noteOr(inc incident.Incident, reason string) []Span {
 // healthy says what the incident waits for before it closes.
 func healthy(inc incident.Incident) []Span {
 	since := []Span{{Text: " Healthy since "}, {At: inc.HealthySince}, {Text: "."}}
+	if names := inc.FiringNames(); len(names) > 0 && Changed(inc) {
+		since = append(since, said(" "+firstNamed(names)+" still firing.")...)
+	}
 	if active := inc.Mitigations(); len(active) > 0 {
 		s := active[len(active)-1]
 		return slices.Concat(strong("Reverts to "+ValueText(s.Undo)+" at "),

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// controlRoutes are what the page's buttons and forms send.
+// controlRoutes are what the page's buttons and forms send, and what was told.
 func (s *Server) controlRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /_fake/click", change(func(ctx context.Context, in ClickRequest) error {
 		_, err := s.Click(ctx, in)
@@ -21,6 +21,7 @@ func (s *Server) controlRoutes(mux *http.ServeMux) {
 		_, err := s.SubmitView(ctx, in)
 		return err
 	}))
+	mux.HandleFunc("GET /_fake/told", s.serveTold)
 	mux.HandleFunc("POST /_fake/close", change(func(_ context.Context, in SubmitRequest) error {
 		return s.CloseView(in.User, in.ViewID)
 	}))

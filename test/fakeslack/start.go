@@ -2,6 +2,8 @@ package fakeslack
 
 import (
 	"net/http/httptest"
+
+	"github.com/vllm-medic/vllm-medic/test/truth"
 )
 
 // T is the part of testing.TB that Start needs. It keeps package testing out of the program.
@@ -12,7 +14,8 @@ type T interface {
 }
 
 // Start serves a workspace on a free port of 127.0.0.1 until the test ends. Then every unused fault, every announced
-// error that never came and, unless Options.AllowUnexpected is set, every unexpected request fails the test.
+// error that never came, every lie that was told and, unless Options.AllowUnexpected is set, every unexpected request
+// fails the test.
 func Start(t T, o Options) *Server {
 	t.Helper()
 	s := New(o)
@@ -25,6 +28,11 @@ func Start(t T, o Options) *Server {
 		listener.Close()
 		for _, line := range s.Unused() {
 			t.Errorf("fakeslack: unused: %s", line)
+		}
+		for _, m := range s.Told() {
+			for _, lie := range truth.Over(m) {
+				t.Errorf("fakeslack: not true: %s", lie)
+			}
 		}
 		if s.opts.AllowUnexpected {
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/truth"
 )
 
 var measured = flag.String("report", "", "write what was measured of every message that decides something to this file")
@@ -73,6 +74,10 @@ func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...str
 		problems := problemsOf(l, asks)
 		for _, p := range problems {
 			t.Errorf("%s: %s", m.name(), p)
+		}
+		posted, _ := s.Message(channel, ids[i])
+		for _, lie := range truth.Of(m.inc, posted.Versions[0].Told()) {
+			t.Errorf("%s is not true: %s", m.name(), lie)
 		}
 		if asks {
 			fmt.Fprintf(&table, "%-60s %4d words, %5.0f px, first button ends at %5.0f px  %s\n", m.name(), l.Words, l.Height,

@@ -1,0 +1,231 @@
+package truth
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// recorded are the messages of a file, as the stand-in for Slack has kept them.
+func recorded(t *testing.T, file string) (out []Message) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func all(messages []Message) (out []Lie) {
+	for _, m := range messages {
+		out = append(out, Over(m)...)
+	}
+	return out
+}
+
+func told(lies []Lie, rule, words string) bool {
+	return slices.ContainsFunc(lies, func(l Lie) bool { return l.Rule == rule && strings.Contains(l.Words, words) })
+}
+
+// The versions of before were recorded in sandboxes of a commit that told all of this.
+func TestWhatWasToldBeforeIsCaught(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ file, rule, words string }{
+		{"before/gpu", "fires", `"vLLMHighTPOT and 1 other firing", and the list has as firing [vLLMHighTPOT]`},
+		{"before/tour", "answered", "asked about TTFT p95"},
+		{"before/tour", "worse", "Queue time p95 2.4 s → 4.84 s"},
+		{"before/tour", "planned", "throttle 184 → 129 rolled back"},
+		{"before/prompts", "called", "@U0ALICE was called 47s ago"},
+		{"before/prompts", "buttons", "has no buttons"},
+	} {
+		if lies := all(recorded(t, tt.file)); !told(lies, tt.rule, tt.words) {
+			t.Errorf("%s: no lie %q about %q among %v", tt.file, tt.rule, tt.words, lies)
+		}
+	}
+}
+
+// What was read in messages and terminals of before, where no recording has it.
+func TestWhatWasReadBeforeIsCaught(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ rule, text string }{
+		{
+			"one cause", "🟠 llama-70b: TPOT p95 442 ms (target 150 ms)\nNo known cause: no diagnosis matches.\n" +
+				"Why: One pod, or a few of many, is degraded and the others are healthy.",
+		},
+		{"fires", "🔴 llama-70b: vLLMHighAbortRate and 3 others firing\n• vLLMHighAbortRate (critical), resolved: many"},
+		{"fires", "🟢 llama-70b: healthy, but vLLMGPUCacheFull and 5 others still firing\n• vLLMHighTPOT (warning): slow"},
+		{"share", "🔴 llama-70b: Gateway cancels 104% (limit 10%)"},
+		{"share", "Failing: 15.2 of 3.6 requests per second"},
+		{"enough", "Throttle to 70% of the requests in flight (469 in flight). Sized for the load: at most 471 in flight"},
+		{"enough", "Add at least 1 replica. Sized for the load: 372% of what the pool can serve"},
+		{
+			"limit", "Queue time p95 4.95 s, limit 3.51 s (half of TTFT p95)\n" +
+				"Queue time p95 4.95 s → 4.84 s (limit 5 s)",
+		},
+		{
+			"own change", "No known cause: no diagnosis matches.\nscale 2 → 4 (approved by Alice)\n" +
+				"11:06 UTC: Deployment llama-70b: Scaled up replica set llama-70b-1 from 2 to 4",
+		},
+	} {
+		if lies := InItself(Version{Text: tt.text}); !told(lies, tt.rule, "") {
+			t.Errorf("no lie %q in %q: %v", tt.rule, tt.text, lies)
+		}
+	}
+}
+
+// A story in which nothing is wrong stays without a lie, and each of these, put into its words, is found.
+func TestDeliberateLiesAreFound(t *testing.T) {
+	t.Parallel()
+	if lies := all(recorded(t, "now/tour")); len(lies) > 0 {
+		t.Fatalf("the story itself: %v", lies)
+	}
+	version := func(m *Message, head string) *Version {
+		n := slices.IndexFunc(m.Versions, func(v Version) bool {
+			return strings.Contains(v.headline(), head) && (head != "TTFT p95" || len(v.asked()) > 0)
+		})
+		if n < 0 {
+			t.Fatalf("no version has %q", head)
+		}
+		return &m.Versions[n]
+	}
+	edit := func(head, from, to string) func(*Message) {
+		return func(m *Message) {
+			v := version(m, head)
+			text := regexp.MustCompile(from).ReplaceAllString(v.Text, to)
+			if text == v.Text {
+				t.Fatalf("%q is not in %q", from, v.Text)
+			}
+			v.Text = text
+		}
+	}
+	for _, tt := range []struct {
+		name, rule string
+		lie        func(*Message)
+	}{
+		{"another alert fires", "fires", edit("vLLMHighTPOT firing", "vLLMHighTPOT firing", "vLLMHighTPOT and 1 other firing")},
+		{"a resolved alert fires", "fires", edit("vLLMHighTPOT firing", `\(warning\)`, "(warning), resolved")},
+		{"no cause", "one cause", edit("TTFT p95", "Why:", "No known cause.\nWhy:")},
+		{"green above trouble", "color", edit("vLLMHighTPOT firing", "^🟠", "🟢")},
+		{"red above health", "color", edit("recovered", "^🟢", "🔴")},
+		{"more than all", "share", edit("TTFT p95", "Why:", "Rejected 140% of requests\nWhy:")},
+		{"two limits", "limit", edit("TTFT p95", "Why:", "TTFT p95 4 s (limit 7 s)\nWhy:")},
+		{"the asked metric is left out", "answered", edit("recovered", "TTFT p95", "Prefix hits")},
+		{"worse, without a word", "worse", edit("recovered", "TTFT p95", "Queue time p95 1 s → 3 s\nTTFT p95")},
+		{"a number that wavers", "number", func(m *Message) {
+			v := *version(m, "TTFT p95")
+			v.Buttons = slices.Clone(v.Buttons)
+			for n, b := range v.Buttons {
+				v.Buttons[n].Text = strings.Replace(b.Text, "184 → 129", "184 → 120", 1)
+			}
+			at := slices.IndexFunc(m.Versions, func(o Version) bool { return len(o.asked()) > 0 })
+			m.Versions = slices.Insert(m.Versions, at+1, v)
+		}},
+		{"buttons that vanish", "buttons", func(m *Message) {
+			v := *version(m, "TTFT p95")
+			bare := v
+			bare.Text, bare.Buttons = v.headline()+"\nPlan ready. Checking who has to look at it.", nil
+			at := slices.IndexFunc(m.Versions, func(o Version) bool { return len(o.asked()) > 0 })
+			m.Versions = slices.Insert(m.Versions, at+1, bare, v)
+		}},
+		{"called twice", "called", func(m *Message) {
+			n := slices.IndexFunc(m.Thread, func(v Version) bool { return calls.MatchString(v.Text) })
+			again := m.Thread[n]
+			again.At = again.At.Add(time.Minute)
+			m.Thread = slices.Insert(m.Thread, n+1, again)
+		}},
+		{"a planned revert is a rollback", "planned", func(m *Message) {
+			v := version(m, "reverting throttle")
+			v.Text = "🔴 llama-70b: throttle 184 → 129 rolled back\nInvestigating again."
+		}},
+		{"the button of what was rolled back", "tried", func(m *Message) {
+			v := version(m, "TTFT p95")
+			v.Text += "\nThrottle 184 → 129 (approved by Alice): worse, rolled back to 184"
+		}},
+	} {
+		m := recorded(t, "now/tour")[0]
+		tt.lie(&m)
+		if lies := Over(m); !told(lies, tt.rule, "") {
+			t.Errorf("%s: no lie %q among %v", tt.name, tt.rule, lies)
+		}
+	}
+}
+
+// What only the incident knows.
+func TestWordsAgainstTheirIncident(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	ttft := incident.Reading{
+		Signal: incident.SignalTTFT, Title: "TTFT p95", Value: new(4.61), Threshold: new(2.0), Unit: incident.UnitSeconds,
+		Direction: incident.HigherIsWorse, ThresholdFrom: incident.OriginSLO,
+	}
+	count := func(n float64) incident.Reading { return incident.Reading{Value: new(n), Unit: incident.UnitCount} }
+	inc := incident.Incident{
+		Pool: "llama-70b", State: incident.StateDeciding, Readings: map[string]incident.Reading{
+			incident.SignalTTFT: ttft, "in_flight": count(469),
+		},
+		Alerts: []incident.Alert{
+			{Labels: map[string]string{"alertname": "vLLMHighTTFT"}, Firing: true},
+			{Labels: map[string]string{"alertname": "vLLMHighTPOT"}},
+		},
+	}
+	healthy := inc
+	healthy.State, healthy.HealthySince = incident.StateWatching, at
+	throttled := inc
+	throttled.Plan = &incident.Plan{Steps: []incident.Step{{
+		Kind: incident.StepThrottle, State: incident.StepProposed, From: incident.Set("512"), To: incident.Set("471"),
+	}}}
+	for _, tt := range []struct {
+		name, rule string
+		inc        incident.Incident
+		v          Version
+	}{
+		{"true", "", inc, Version{Text: "🔴 llama-70b: TTFT p95 4.61 s (target 2 s)"}},
+		{"true of alerts", "", inc, Version{Text: "🔴 llama-70b: vLLMHighTTFT firing"}},
+		{"an old value", "now", inc, Version{Text: "🔴 llama-70b: TTFT p95 7.2 s (target 2 s)"}},
+		{"an old value, pushed", "now", inc, Version{Push: "llama-70b: TTFT p95 7.2 s (target 2 s). Approve"}},
+		{"a resolved alert", "fires", inc, Version{Text: "🔴 llama-70b: vLLMHighTPOT firing"}},
+		{"too many", "fires", inc, Version{Push: "llama-70b: vLLMHighTTFT and 1 other firing"}},
+		{"green without health", "color", inc, Version{Text: "🟢 llama-70b: recovered"}},
+		{"red in health", "color", healthy, Version{Text: "🔴 llama-70b: vLLMHighTTFT firing"}},
+		{"the alert that fires is left out", "still firing", healthy, Version{Text: "🟢 llama-70b: recovered after throttle"}},
+		{"a throttle above the load", "enough", throttled, Version{Text: "🔴 llama-70b: TTFT p95 4.61 s (target 2 s)"}},
+	} {
+		lies := Of(tt.inc, tt.v)
+		if tt.rule == "" && len(lies) > 0 || tt.rule != "" && !told(lies, tt.rule, "") {
+			t.Errorf("%s: %v, want %q", tt.name, lies, tt.rule)
+		}
+	}
+}
+
+// docs/truth.md has each rule once.
+func TestTheRulesAreDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/truth.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| ([a-z][a-z ]*) \| (?:version|incident|course|version, incident) \| `).
+		FindAllStringSubmatch(string(text), -1)
+	var described, have []string
+	for _, m := range rows {
+		described = append(described, m[1])
+	}
+	for _, r := range rules() {
+		have = append(have, r.name)
+	}
+	slices.Sort(described)
+	slices.Sort(have)
+	described = slices.DeleteFunc(described, func(s string) bool { return s == "rule" })
+	if !slices.Equal(described, have) {
+		t.Errorf("described are %q, and there are %q", described, have)
+	}
+}
