@@ -76,6 +76,12 @@ func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	for name := range c.targets { // recovery asks all of them
 		wanted[name] = true
 	}
+	// What a step costs is told from these, whatever the cause.
+	for _, name := range []string{
+		incident.SignalArrivals, incident.SignalFinished, incident.SignalRunning, incident.SignalRejected,
+	} {
+		wanted[name] = true
+	}
 	for name := range maps.Clone(wanted) {
 		for _, source := range c.sources(name) {
 			wanted[source] = true

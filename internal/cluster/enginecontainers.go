@@ -3,6 +3,7 @@ package cluster
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -47,13 +48,46 @@ func engineNames(pod *corev1.Pod, named string) []string {
 func asksForGPU(c *corev1.Container) bool {
 	for _, list := range []corev1.ResourceList{c.Resources.Limits, c.Resources.Requests} {
 		for name, n := range list {
-			device := string(name)
-			if !n.IsZero() && (strings.Contains(device, "gpu") || strings.Contains(device, "nvidia.com/mig-")) {
+			if !n.IsZero() && isGPU(string(name)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func isGPU(device string) bool {
+	return strings.Contains(device, "gpu") || strings.Contains(device, "nvidia.com/mig-")
+}
+
+// devices is how many whole GPUs a pod's engines have. A slice of one (MIG) is none.
+func devices(pod *corev1.Pod, named string) (n int64) {
+	engines := engineNames(pod, named)
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		for name, q := range c.Resources.Limits { // a device is always limited: Kubernetes requires it
+			if slices.Contains(engines, c.Name) && strings.HasSuffix(string(name), "/gpu") {
+				n += q.Value()
+			}
+		}
+	}
+	return n
+}
+
+// servedAfter is how long a pod took from its start until it was ready; 0 where its engine has started more than once.
+func servedAfter(pod *corev1.Pod, named string) time.Duration {
+	for _, s := range engineStatuses(pod, named) {
+		if s.RestartCount > 0 {
+			return 0
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && pod.Status.StartTime != nil &&
+			c.LastTransitionTime.After(pod.Status.StartTime.Time) {
+			return c.LastTransitionTime.Sub(pod.Status.StartTime.Time)
+		}
+	}
+	return 0
 }
 
 func looksLikeVLLM(c *corev1.Container) bool {

@@ -98,6 +98,7 @@ func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	if pod.Status.StartTime != nil {
 		out.Started = pod.Status.StartTime.UTC()
 	}
+	out.GPUs, out.ServedAfter = devices(pod, container), servedAfter(pod, container)
 	var reasons []string
 	if pod.DeletionTimestamp != nil {
 		reasons = append(reasons, "terminating")

@@ -233,8 +233,13 @@ func Gateways() []Gateway {
 // Limiting is the request as it is meant for a gateway's field: requests in flight say nothing about a limit on
 // requests per second, so there the factor multiplies the limit.
 func (r StepRequest) Limiting(field string) StepRequest {
-	if !slices.ContainsFunc(Gateways(), func(g Gateway) bool { return slices.Contains(g.InFlight, field) }) {
+	if !LimitsInFlight(field) {
 		r.Of = 0
 	}
 	return r
+}
+
+// LimitsInFlight says whether a gateway's field limits requests at the same time, not per second.
+func LimitsInFlight(field string) bool {
+	return slices.ContainsFunc(Gateways(), func(g Gateway) bool { return slices.Contains(g.InFlight, field) })
 }

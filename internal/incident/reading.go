@@ -378,6 +378,11 @@ type Pod struct {
 	Ready    bool      `json:"ready"`
 	Restarts int64     `json:"restarts"`
 	Started  time.Time `json:"started,omitzero"`
+	// ServedAfter is how long it took from its start until it was ready; 0 where that isn't known, because it isn't ready
+	// or its engine has been restarted since.
+	ServedAfter time.Duration `json:"servedAfter,omitempty"`
+	// GPUs is how many devices its engine has; 0 where it asks for none, or for a share of one.
+	GPUs int64 `json:"gpus,omitempty"`
 	// Unscheduled is since when no node takes the pod; zero when it has one, or was not refused yet.
 	Unscheduled time.Time `json:"unscheduled,omitzero"`
 	// Unschedulable is why no node takes it, as the scheduler says it: "Unschedulable 0/3 nodes are available: ...".

@@ -8,6 +8,11 @@ const (
 	SignalWaiting = "waiting"
 	// SignalRunning is how many requests run; where none runs or waits there is no traffic.
 	SignalRunning = "running"
+	// What the price of a throttle is told from: requests that arrive and that finish, per second.
+	SignalArrivals = "request_rate"
+	SignalFinished = "finished_rate"
+	// SignalRejected is the share of requests that the gateway's limit turned away.
+	SignalRejected = "gateway_rejected_ratio"
 	// SignalLoadNow is the load now by its average over the window; where it has gone, no step against load is made.
 	SignalLoadNow   = "load_now"
 	SignalEngineAge = "engine_age"

@@ -49,6 +49,9 @@ type Comparison struct {
 	Finding Finding `json:"finding"`
 	// Moves are the signals: those that got worse, then better, then those that stayed, then those without values.
 	Moves []Move `json:"moves,omitempty"`
+	// Rejected is what the gateway turned away, before and after a throttle: its price, which decides nothing. Nil for
+	// other changes, and in what older versions stored.
+	Rejected *Move `json:"rejected,omitempty"`
 	// NoEffect is empty where the change may have had an effect.
 	NoEffect NoEffect `json:"noEffect,omitempty"`
 	// Unconfirmed says that it could not be checked whether the change is still in place.
@@ -116,6 +119,15 @@ func VerdictOf(before, after map[string]Reading, signals []string, healthy Truth
 		Finding: found,
 		Moves:   slices.Concat(moves[MovedWorse], moves[MovedBetter], moves[MovedNot], moves[MovedUnknown]),
 	}
+}
+
+// RejectedOver is what the gateway turned away, over a change; nil where it isn't a throttle.
+func RejectedOver(k StepKind, before, after map[string]Reading) *Move {
+	if k != StepThrottle {
+		return nil
+	}
+	b, a := before[SignalRejected], after[SignalRejected]
+	return &Move{Signal: SignalRejected, Moved: moved(b, a), Before: b.alone(), After: a.alone()}
 }
 
 // NotEnough says whether what looks like no help is too little of it: a step has added capacity, the pool does

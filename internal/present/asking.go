@@ -26,7 +26,7 @@ func Asking(inc incident.Incident) string {
 			return Capital(unreal(inc)) + ": would you " + Change(open[0]) + "?" + otherwise(inc, " Answer by ", ".") +
 				" Nothing will change."
 		}
-		return "Approve" + otherwise(inc, " by ", "") + ": " + Change(open[0]) + "."
+		return "Approve" + otherwise(inc, " by ", "") + ": " + Change(open[0]) + rejecting(inc, open[0]) + "."
 	case inc.State == incident.StateDeciding, NeedsHuman(inc), FollowUp(inc):
 		return "Needs a human."
 	case inc.State.Running(), !inc.HealthySince.IsZero():
@@ -39,6 +39,15 @@ func Asking(inc incident.Incident) string {
 		return "Needs a human: manual steps only."
 	}
 	return ""
+}
+
+// rejecting is what a throttle would turn away, in brackets with a space before it; empty where that isn't known.
+func rejecting(inc incident.Incident, s incident.Step) string {
+	share, ok := RejectedBy(inc.Readings, s)
+	if !ok || s.Kind != incident.StepThrottle {
+		return ""
+	}
+	return " (rejects " + OneIn(share) + ")"
 }
 
 // Outcome is what was changed in the life of an incident that is over. Empty where the headline says so.

@@ -31,6 +31,9 @@ func LevelOf(inc incident.Incident) Level {
 	case inc.Pool == "":
 		return LevelWarning // nobody has looked how bad it is
 	case !inc.HealthySince.IsZero(), justLifted(inc):
+		if _, many := turnsAway(inc); many {
+			return LevelWarning
+		}
 		return LevelHealthy
 	case inc.Severity() == "critical", inc.Severity() == "page":
 		return LevelCritical
@@ -224,6 +227,9 @@ func soFar(s incident.Step, a *incident.Active) string {
 }
 
 func healthyNews(inc incident.Incident) string {
+	if r, many := turnsAway(inc); many {
+		return "fast again, but " + r.Text() + " of requests are rejected"
+	}
 	if active := inc.Mitigations(); len(active) > 0 {
 		return "recovered, temporary " + noun(active[len(active)-1]) + " in place"
 	}

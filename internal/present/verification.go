@@ -72,6 +72,9 @@ func comparison(c *incident.Comparison) (text string, known bool) {
 	if moved := moves(ranked(c.Moves), c.Finding); moved != "" {
 		parts = append(parts, moved) // begins with a name, which is as it is
 	}
+	if rejected := Rejected(c); rejected != "" {
+		parts = append(parts, rejected)
+	}
 	if c.Unconfirmed {
 		parts = append(parts, "Could not check whether the change is still in place")
 	}

@@ -115,6 +115,7 @@ func (e *Engine) verify(ctx context.Context, t *turn) error {
 	if incident.NotEnough(s.Kind, v.Verdict, act.Before, read.Readings, found.asks(s.Kind)) {
 		v.Verdict, shown.Finding = incident.VerdictNotEnough, incident.FoundNotEnough
 	}
+	shown.Rejected = incident.RejectedOver(s.Kind, act.Before, read.Readings)
 	v.Comparison = &shown
 	ev := incident.Verified{UndoNow: e.cfg.Policy.AutomaticUndo, ExpiresAt: e.askUntil(t)}
 	switch {

@@ -48,7 +48,7 @@ func (h *Handler) ask(f frame, inc incident.Incident) *ask {
 	if open[0].Needs.Restart {
 		a.Danger = "This restarts the pods."
 	}
-	a.Effect, a.Cautions = effectOf(open[0]), open[0].Cautions()
+	a.Effect, a.Cautions = effectOf(inc, open[0]), open[0].Cautions()
 	for n, s := range open {
 		what := "Approve"
 		if n > 0 {
@@ -97,9 +97,9 @@ func (h *Handler) line(verb string, args ...string) string {
 }
 
 // effectOf is what an approval does, how fast, at what price, and when it is taken back.
-func effectOf(s incident.Step) []string {
+func effectOf(inc incident.Incident, s incident.Step) []string {
 	var out []string
-	for _, text := range []string{s.Speed, s.Cost, s.Risk, present.UndoTerms(s)} {
+	for _, text := range []string{present.Price(inc, s), s.Speed, s.Cost, s.Risk, present.UndoTerms(s)} {
 		if text = strings.TrimSpace(text); text != "" {
 			out = append(out, present.Ended(text))
 		}

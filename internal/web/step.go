@@ -53,7 +53,7 @@ func (f frame) step(inc incident.Incident, s incident.Step) stepRow {
 	row.Checks, row.Passed = checks(s)
 	if v := s.Verification; v != nil {
 		row.Verdict, row.Check = present.Verdict(v.Verdict), present.Verification(*v)
-		row.Moves = moveRows(present.Moves(inc, *v))
+		row.Moves = append(moveRows(present.Moves(inc, *v)), rejectedRow(v.Comparison)...)
 	}
 	return row
 }
@@ -93,7 +93,7 @@ func (f frame) stepFacts(inc incident.Incident, s incident.Step) []fact {
 		out = append(out, fact{"Exact change", []piece{{Text: s.Target.String() + ": " + change}}})
 	}
 	add("Time to effect", s.Speed)
-	add("Cost", s.Cost)
+	add("Cost", strings.TrimSpace(present.Price(inc, s)+" "+s.Cost))
 	add("Risk", s.Risk)
 	add("Undo", present.UndoTerms(s))
 	if s.State == incident.StepProposed && s.Executable() {
@@ -187,6 +187,21 @@ func moveRows(all []incident.Move) []moveRow {
 	return out
 }
 
+// rejectedRow is what the gateway turned away over a throttle; none of other changes.
+func rejectedRow(c *incident.Comparison) []moveRow {
+	if present.Rejected(c) == "" {
+		return nil
+	}
+	row := moveRow{Label: "Rejected by the gateway", Before: "not measured", After: "not measured"}
+	if c.Rejected.Before.HasValue() {
+		row.Before = c.Rejected.Before.Text()
+	}
+	if c.Rejected.After.HasValue() {
+		row.After, row.Bad = c.Rejected.After.Text(), *c.Rejected.After.Value > 0
+	}
+	return []moveRow{row}
+}
+
 // madeRow is a change that was made, with how it went.
 type madeRow struct {
 	What, Verdict string
@@ -222,7 +237,7 @@ func (f frame) made(inc incident.Incident, undo map[string]*command) []madeRow {
 			row.Verdict = present.Verdict(m.Verdict)
 		}
 		if m.Check != nil && !m.DryRun {
-			row.Moves = moveRows(present.MovesOf(m.Check))
+			row.Moves = append(moveRows(present.MovesOf(m.Check)), rejectedRow(m.Check)...)
 		}
 		out = append(out, row)
 	}

@@ -22,7 +22,7 @@ const changesBefore = 2 * time.Hour
 // below is what ranks after the buttons: the exact change and the other steps, what not to do, what changed recently,
 // the chart, and everything else.
 func (c *composer) below(inc incident.Incident, open []incident.Step) {
-	c.context(slices.Concat(c.exact(open), c.shrunk(open), c.blocked(inc))...)
+	c.context(slices.Concat(c.exact(inc, open), c.shrunk(open), c.blocked(inc))...)
 	if len(open) > 0 {
 		c.actions("undo", inc, rollbacks(inc)...)
 	}

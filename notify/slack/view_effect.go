@@ -20,6 +20,9 @@ const (
 func (c *composer) effect(inc incident.Incident, open []incident.Step) []string {
 	s := open[0]
 	var parts []string
+	if price := escape(present.Price(inc, s), c.detail.text); price != "" {
+		parts = append(parts, "*"+strings.TrimSuffix(price, ".")+".*")
+	}
 	for _, text := range []string{s.Speed, s.Cost, s.Risk} {
 		if text = escape(strings.TrimSpace(text), c.detail.text); text != "" {
 			parts = append(parts, present.Ended(text))
@@ -74,7 +77,7 @@ func (c *composer) cautions(open []incident.Step) []string {
 }
 
 // exact is the small print of the question: the field that is changed, and what the other buttons do.
-func (c *composer) exact(open []incident.Step) []string {
+func (c *composer) exact(inc incident.Incident, open []incident.Step) []string {
 	if len(open) == 0 {
 		return nil
 	}
@@ -83,7 +86,7 @@ func (c *composer) exact(open []incident.Step) []string {
 		escape(present.ValueText(s.From)+" → "+present.ValueText(s.To), 90)}
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
-		price := []string{s.Speed, s.Cost}
+		price := []string{present.Price(inc, s), s.Speed, s.Cost}
 		if s.Needs.Restart { // the label says so, and that says more in fewer words than what it costs
 			price = []string{present.Verb(s, incident.OpApply), s.Speed}
 		}

@@ -52,7 +52,13 @@ func (c *composer) moves(inc incident.Incident, v incident.Verification, as form
 		out = append(out,
 			"• "+label+"  "+readingText(m.Before)+" → *"+readingText(m.After)+"*"+present.Worsened(m, found)+beyondText(m.After))
 	}
-	return present.Capped(out, c.detail.numbers)
+	out = present.Capped(out, c.detail.numbers)
+	if rejected := escape(present.Rejected(v.Comparison), 90); rejected != "" && as == inline {
+		out = append(out, rejected)
+	} else if rejected != "" {
+		out = append(out, "• "+rejected)
+	}
+	return out
 }
 
 // beyondText is a reading's limit in brackets, for mrkdwn.

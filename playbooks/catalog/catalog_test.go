@@ -69,7 +69,7 @@ func readFrom() []string {
 	return []string{
 		"vllm:", "up", "http_requests_total", "process_resident_memory_bytes", "process_cpu_seconds_total", "lmcache:",
 		"DCGM_FI_DEV_",
-		"namespace_httproute:gateway_cancels",
+		"namespace_httproute:gateway_cancels", "namespace_httproute:gateway_rejected",
 	}
 }
 

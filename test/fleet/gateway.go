@@ -12,8 +12,8 @@ type gateway struct {
 	// total were sent to an engine; completed, destroyed (the client left) and lost (the replica went away) are how they
 	// ended.
 	total, completed, destroyed, lost uint64
-	// rejected never reached an engine: throttle, rate limit, or no replica.
-	rejected uint64
+	// rejected never reached an engine: throttle, rate limit, or no replica. overflowed are those of the throttle.
+	rejected, overflowed uint64
 	// retried are those that came back or will.
 	retried uint64
 }
@@ -26,6 +26,7 @@ func (g *gateway) admit(now time.Duration, inFlight int, enforced bool) bool {
 	case !enforced:
 	case g.throttle > 0 && inFlight >= g.throttle:
 		g.rejected++
+		g.overflowed++
 		return false
 	case g.perSec > 0 && g.tokens < 1:
 		g.rejected++

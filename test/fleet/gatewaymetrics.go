@@ -26,6 +26,8 @@ func (f *Fleet) walkGateway(p page) {
 		{"upstream_rq_total", f.gateway.total},
 		{"upstream_rq_tx_reset", 0},
 		{"upstream_cx_destroy_local_with_active_rq", f.gateway.destroyed},
+		{"upstream_rq_active_overflow", f.gateway.overflowed},
+		{"upstream_rq_pending_overflow", 0},
 	} {
 		p.counter(metric{name: "envoy_cluster_" + c.name, labels: labels}, float64(c.value))
 	}

@@ -90,7 +90,7 @@ func TestWhatIsGoneIsMarkedStaleOnce(t *testing.T) {
 		return live, stale, up
 	}
 	before, stale, up := scrape()
-	if before["llama-70b-0"] == 0 || before["llama-70b-0"] != before["llama-70b-1"] || before["envoy-0"] != 3 ||
+	if before["llama-70b-0"] == 0 || before["llama-70b-0"] != before["llama-70b-1"] || before["envoy-0"] != 5 ||
 		len(stale) > 0 || up["llama-70b-1"] != 1 {
 		t.Fatalf("series by pod: %v, stale %v, up %v", before, stale, up)
 	}

@@ -30,7 +30,7 @@ func colorByVerdict(inc incident.Incident, v Version) []string {
 	switch {
 	case v.isGreen() && !well && inc.State != incident.StateClosed && !strings.Contains(v.headline(), "as planned"):
 		return []string{fmt.Sprintf("green, and never seen healthy: %q", v.headline())}
-	case !v.isGreen() && well && inc.State == incident.StateWatching:
+	case !v.isGreen() && well && inc.State == incident.StateWatching && !strings.Contains(v.headline(), "rejected"):
 		return []string{fmt.Sprintf("healthy since %s, and not green: %q", inc.HealthySince, v.headline())}
 	}
 	return nil
