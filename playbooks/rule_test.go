@@ -339,6 +339,7 @@ func TestEvidenceShowsEachConditionWithWhatWasSeen(t *testing.T) {
 		{
 			Text: "other < 0.5 * lat", Truth: incident.True, Signal: "other", Label: "Other latency", Seen: "≤ 300 ms",
 			Relation: incident.RelationBelow, Threshold: "3.6 s (half of Latency)",
+			ThresholdFrom:  incident.OriginReading,
 			SeenValue:      incident.Amount{Value: 0.3, Bound: incident.AtMost, Unit: incident.UnitSeconds},
 			ThresholdValue: incident.Amount{Value: 3.6, Unit: incident.UnitSeconds},
 		},

@@ -33,6 +33,7 @@ func TestOnlyThePoolsOwnTargetIsATarget(t *testing.T) {
 		}},
 		{"1.5 * lat < other", incident.SLO{}, incident.Condition{
 			Label: "1.5 × Latency", Relation: incident.RelationBelow, Threshold: "9 s (Other latency)",
+			ThresholdFrom: incident.OriginReading,
 		}},
 		{"-2 * lat < 0", incident.SLO{}, incident.Condition{
 			Label: "-2 × Latency", Relation: incident.RelationBelow, Threshold: "0 s",

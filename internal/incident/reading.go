@@ -103,17 +103,6 @@ type Reading struct {
 	Baseline *Baseline `json:"baseline,omitempty"`
 }
 
-// Origin says where a threshold comes from.
-type Origin string
-
-// The origins.
-const (
-	// OriginRule is a number of a playbook. A reading of an older version has it, too: it did not say.
-	OriginRule Origin = ""
-	// OriginSLO is the pool's SLO: such a threshold is called a target, every other one a limit.
-	OriginSLO Origin = "slo"
-)
-
 // Label is what a message or a chart calls the reading. Stored readings of older versions have a title alone.
 func (r Reading) Label() string { return cmp.Or(r.Short, r.Title, r.Signal) }
 

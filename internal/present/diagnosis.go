@@ -16,7 +16,8 @@ func Subject(inc incident.Incident, c incident.Condition) string {
 }
 
 // Expected is what a condition compares its value with: "target 500 ms", "limit 90%", "below 50%", and "needs below
-// 50%" where that does not hold. Limits and targets are what a bad value is beyond; d is the direction of the signal.
+// 50%" where that does not hold. Limits and targets are what a bad value is beyond, and stay as they are: what moves
+// with another reading is neither, or a metric would have two limits in one incident. d is the direction of the signal.
 // Empty when there is nothing to compare with, as where a condition asks for a value and there is one.
 func Expected(c incident.Condition, d incident.Direction) string {
 	holds := c.Truth == incident.True
@@ -27,7 +28,7 @@ func Expected(c incident.Condition, d incident.Direction) string {
 		return "needs no data"
 	case c.Threshold == "":
 		return ""
-	case c.Relation == "" || beyond(c.Relation, d): // without a relation it is of an older version
+	case c.ThresholdFrom != incident.OriginReading && (c.Relation == "" || beyond(c.Relation, d)): // without a relation it is of an older version
 		return limit(d, c.ThresholdFrom, c.Threshold, c.Relation == incident.RelationAtMost)
 	case !holds:
 		return "needs " + relation(c)
