@@ -225,38 +225,15 @@ type number struct {
 	Bad                        bool
 }
 
-// numbers are the conditions that hold, those that are bad first. The others, and the rule, are folded away.
+// numbers are the readings that decided, each with its query. The rule itself is folded away.
 func (h *Handler) numbers(inc incident.Incident) []number {
 	var out []number
-	for _, e := range inc.Diagnosis.Evidence {
-		label := present.Subject(inc, e)
-		if e.Truth != incident.True || slices.ContainsFunc(out, func(n number) bool { return n.Label == label }) {
-			continue
-		}
-		same := slices.DeleteFunc(slices.Clone(inc.Diagnosis.Evidence), func(o incident.Condition) bool {
-			return o.Truth != incident.True || present.Subject(inc, o) != label
+	for _, d := range present.Decisive(inc) {
+		out = append(out, number{
+			Label: d.Subject, Seen: d.Seen, Expected: d.Expected, Bad: d.Bad,
+			URL: external(present.QueryURL(h.deps.Links.PrometheusURL, inc.Readings[d.Signal].Query)),
 		})
-		r := inc.Readings[e.Signal]
-		expected := present.AllExpected(same, r.Direction)
-		n := number{
-			Label: label, Seen: cmp.Or(e.Seen, r.Text()),
-			URL: external(present.QueryURL(h.deps.Links.PrometheusURL, r.Query)),
-			Bad: slices.ContainsFunc(same, func(o incident.Condition) bool { return present.Bad(o, r.Direction) }),
-		}
-		if len(expected) > 0 { // the shortest is the one that people compare with
-			n.Expected = slices.MinFunc(expected, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
-		}
-		out = append(out, n)
 	}
-	slices.SortStableFunc(out, func(a, b number) int {
-		switch {
-		case a.Bad == b.Bad:
-			return 0
-		case a.Bad:
-			return -1
-		}
-		return 1
-	})
 	return out
 }
 

@@ -1,0 +1,59 @@
+package present
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
+)
+
+// DecisiveReading is one reading that decided a diagnosis, in words: "TTFT p95", "900 ms", "target 500 ms".
+type DecisiveReading struct {
+	// Signal is empty for a condition of an older version.
+	Signal, Subject, Seen string
+	// Expected is the shortest of what it was compared with, which is what people compare with; it may be empty.
+	Expected string
+	// Bad says that the value is beyond a limit or a target; others rule something out.
+	Bad bool
+}
+
+// Decisive are the readings by which the diagnosis was found, each once: the conditions that hold, those with bad values
+// first. Empty without a diagnosis.
+func Decisive(inc incident.Incident) []DecisiveReading {
+	if inc.Diagnosis == nil {
+		return nil
+	}
+	var out []DecisiveReading
+	for _, c := range inc.Diagnosis.Evidence {
+		subject := Subject(inc, c)
+		if c.Truth != incident.True ||
+			slices.ContainsFunc(out, func(r DecisiveReading) bool { return r.Subject == subject }) {
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(inc.Diagnosis.Evidence), func(o incident.Condition) bool {
+			return o.Truth != incident.True || Subject(inc, o) != subject
+		})
+		r := inc.Readings[c.Signal]
+		one := DecisiveReading{
+			Signal: c.Signal, Subject: subject, Seen: c.Seen,
+			Bad: slices.ContainsFunc(same, func(o incident.Condition) bool { return Bad(o, r.Direction) }),
+		}
+		if _, known := inc.Readings[c.Signal]; known && one.Seen == "" {
+			one.Seen = r.Text()
+		}
+		if expected := AllExpected(same, r.Direction); len(expected) > 0 {
+			one.Expected = slices.MinFunc(expected, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+		}
+		out = append(out, one)
+	}
+	slices.SortStableFunc(out, func(a, b DecisiveReading) int {
+		switch {
+		case a.Bad == b.Bad:
+			return 0
+		case a.Bad:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
