@@ -31,6 +31,7 @@ func diagnose(t terminal) *cobra.Command {
 	path := configFlag(fs, t)
 	alert := fs.String("alert", "", "a webhook payload `FILE`; - reads standard input")
 	pool := fs.String("pool", "", "diagnose the pool `NAME` without an alert")
+	everything := allFlag(fs)
 	format := formatFlag(cmd, "text")
 	all, given := newSurveyFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -39,7 +40,7 @@ func diagnose(t terminal) *cobra.Command {
 				return usageError{"diagnose: --prometheus looks at every model and needs no configuration; " +
 					"it excludes --config, --alert and --pool"}
 			}
-			all.names = args
+			all.names, all.everything = args, *everything
 			return survey(cmd.Context(), t, all, format.value)
 		}
 		switch wrong := given(); {
@@ -51,13 +52,13 @@ func diagnose(t terminal) *cobra.Command {
 			return usageError{"give either --alert FILE (- reads standard input) or --pool NAME, or --prometheus URL for " +
 				"every model that it knows"}
 		}
-		return diagnoseNow(cmd.Context(), t, *path, *alert, *pool, format.value)
+		return diagnoseNow(cmd.Context(), t, *path, *alert, *pool, format.value, *everything)
 	}
 	return cmd
 }
 
 // diagnoseNow answers for the pools that the payload's alerts lead to, or for the one that is named.
-func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format string) error {
+func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format string, all bool) error {
 	l, err := load(path, config.Options{DryRun: true, AllowUnauthenticated: true, PrometheusOnly: true}, t)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func diagnoseNow(ctx context.Context, t terminal, path, alert, pool, format stri
 	}
 	if format == "text" {
 		for _, inc := range found {
-			printIncident(t.out, inc)
+			printIncident(newSheet(t), inc, all)
 		}
 	}
 	return nil

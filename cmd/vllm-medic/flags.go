@@ -89,6 +89,11 @@ func durationFlag(fs *pflag.FlagSet, name, usage string) *time.Duration {
 	return d
 }
 
+// allFlag is --all, for what people read folded.
+func allFlag(fs *pflag.FlagSet) *bool {
+	return fs.Bool("all", false, "also print what is folded away: the whole rule, every reading and every other cause")
+}
+
 func either(words []string) string {
 	if len(words) == 1 {
 		return words[0]

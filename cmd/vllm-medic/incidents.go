@@ -102,7 +102,7 @@ func ask(inc incident.Incident, step string, v incident.Verb, t terminal) (strin
 	if _, ok := inc.Step(step); step != "" && !ok {
 		return "", fmt.Errorf("the plan of %s has no step %s; vllm-medic incidents show %s lists them", inc.ID, step, inc.ID)
 	}
-	printIncident(t.out, inc)
+	printIncident(newSheet(t), inc, false)
 	what := "step " + step
 	if step == "" {
 		what = "all proposed steps"

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -164,7 +165,8 @@ func listIncidents(t terminal) *cobra.Command {
 			say(t.out, "There are no incidents%s.\n", view(state.value, *pool))
 			return nil
 		}
-		return printTable(t.out, list)
+		printTable(newSheet(t), list, time.Now())
+		return nil
 	}
 	return cmd
 }
@@ -194,6 +196,7 @@ func page(ctx context.Context, from source, f incident.Filter) (list []incident.
 func showIncident(t terminal) *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "show an incident: diagnosis, readings, plan and journal"}
 	src := newSourceFlags(cmd.Flags(), t)
+	all := allFlag(cmd.Flags())
 	format := formatFlag(cmd, "text")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		from, err := src.open(cmd, t)
@@ -211,8 +214,9 @@ func showIncident(t terminal) *cobra.Command {
 		case format.value != "text":
 			return write(t.out, format.value, inc)
 		}
-		printIncident(t.out, inc)
-		printJournal(t.out, inc)
+		page := newSheet(t)
+		printIncident(page, inc, *all)
+		printJournal(page, inc)
 		return nil
 	}
 	return cmd

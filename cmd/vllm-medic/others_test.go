@@ -23,7 +23,7 @@ func TestWhatNobodyLookedAtIsPrintedOnOneLine(t *testing.T) {
 			Missing: []string{"kv_usage", "waiting"},
 		},
 	}
-	printOthers(&out, inc)
+	printOthers(&out, inc, true)
 	want := "\n  also considered\n    1 undecided (missing readings)\n    stalled (undecided): no data\n    not checked " +
 		"(no Kubernetes is configured): engine dead, oom at batch expansion\n    1 more ruled out\n"
 	if out.String() != want {

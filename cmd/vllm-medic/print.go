@@ -1,35 +1,31 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-// printIncident shows an incident as a person at a terminal reads it: what is wrong and why, then what could be done.
-func printIncident(w io.Writer, inc incident.Incident) {
+// printIncident shows an incident as a person at a terminal reads it: what is wrong and why, in the words of the
+// incident's page, then what could be done. What did not decide is folded away unless all is to be seen.
+func printIncident(w io.Writer, inc incident.Incident, all bool) {
 	name := inc.Pool
 	if name == "" {
 		name = "alerts without a pool"
 	}
-	head := name + "  (read-only: nothing is stored or changed)"
-	if inc.ID != "" {
-		head = inc.ID + "  " + name + "  " + string(inc.State)
-		if mark := present.Mark(inc); mark != "" {
-			head += "  " + mark
-		}
-	}
-	say(w, "%s\n", head)
-	if inc.ID != "" { // as in the messages and on the pages
-		say(w, "  %s\n", present.Capital(present.News(inc)))
+	if inc.ID == "" {
+		tint(w, bold, name)
+		say(w, "  (read-only: nothing is stored or changed)\n")
+	} else { // as in the messages and on the pages
+		say(w, "%s  ", inc.ID)
+		tint(w, bold, name)
+		say(w, "  %s\n  ", strings.Join(nonEmpty(present.State(inc), present.Mark(inc)), "  "))
+		tintLine(w, toneOf(present.LevelOf(inc)), present.Capital(present.News(inc)))
 	}
 	printTimes(w, inc)
 	if inc.ID != "" && inc.State == incident.StateDeciding { // what people have to answer comes before why
@@ -45,20 +41,18 @@ func printIncident(w io.Writer, inc incident.Incident) {
 		}
 		say(w, "  alerts: %s%s\n", strings.Join(inc.AlertNames(), ", "), more)
 	}
-	if inc.Note != "" && !notedLast(inc) {
-		say(w, "  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
+	note := noteOf(inc)
+	if note != "" && !notedLast(inc) {
+		say(w, "  %s\n", strings.ReplaceAll(note, "\n", "\n  "))
 	}
-	printDiagnosis(w, inc)
-	if inc.Note != "" && notedLast(inc) {
-		say(w, "\n  %s\n", strings.ReplaceAll(inc.Note, "\n", "\n  "))
+	printDiagnosis(w, inc, all)
+	if note != "" && notedLast(inc) {
+		say(w, "\n  %s\n", strings.ReplaceAll(note, "\n", "\n  "))
 	}
-	printOthers(w, inc)
+	printOthers(w, inc, all)
 	printDead(w, inc.DeadAlerts, inc.Unexamined)
 	printCluster(w, inc.Cluster)
-	if len(inc.Readings) > 0 {
-		say(w, "\n  readings%s\n", dialect(inc))
-		printReadings(w, inc.Readings)
-	}
+	printEvidence(w, inc, all)
 	if inc.Plan != nil {
 		say(w, "\n  plan %s\n", inc.Plan.Digest)
 		for _, s := range inc.Plan.Steps {
@@ -81,11 +75,33 @@ func printIncident(w io.Writer, inc incident.Incident) {
 	say(w, "\n")
 }
 
+// toneOf is the color of a level.
+func toneOf(l present.Level) tone {
+	switch l {
+	case present.LevelCritical:
+		return red
+	case present.LevelWarning:
+		return yellow
+	case present.LevelHealthy:
+		return green
+	}
+	return uncolored
+}
+
+// noteOf is the word on why the incident is where it is. One that is stored has it where its page has it.
+func noteOf(inc incident.Incident) string {
+	if inc.ID == "" {
+		return inc.Note
+	}
+	return present.Plain(present.Remark(inc))
+}
+
 // printDiagnosis says what is wrong, by which numbers, and what would make it worse.
-func printDiagnosis(w io.Writer, inc incident.Incident) {
+func printDiagnosis(w io.Writer, inc incident.Incident, all bool) {
 	cause := present.CauseOf(inc)
 	if cause.Summary != "" {
-		say(w, "\n  %s\n", cause.Summary)
+		say(w, "\n  ")
+		tintLine(w, bold, cause.Summary)
 	}
 	if cause.Name != "" {
 		say(w, "  (%s)\n", cause.Name)
@@ -97,8 +113,51 @@ func printDiagnosis(w io.Writer, inc incident.Incident) {
 	if d.Name != cause.Name {
 		say(w, "\n  last diagnosis: %s\n  (%s)\n", d.Summary, d.Name)
 	}
+	if all {
+		printConditions(w, inc)
+	} else {
+		printDecisive(w, inc)
+	}
+	var doubts []string
+	for _, o := range d.Doubts {
+		doubts = append(doubts, strings.Join(nonEmpty(present.Doubt(inc, o)), ": "))
+	}
+	printList(w, "", "", doubts)
+	printNevers(w, present.Nevers(d.Never))
+	printList(w, "unusual", "", d.Unusual)
+}
+
+// mostDecisive is how many readings are shown that decided.
+const mostDecisive = 4
+
+// printDecisive shows the readings that decided, as the page does, and counts the conditions of the rule.
+func printDecisive(w io.Writer, inc incident.Incident) {
+	shown := present.Decisive(inc)
+	if bad := slices.IndexFunc(shown, func(r present.DecisiveReading) bool { return !r.Bad }); bad > 1 {
+		shown = shown[:bad] // two or more say enough; what rules something out is in the rule
+	}
+	shown = shown[:min(len(shown), mostDecisive)]
+	for _, r := range shown {
+		say(w, "    %s ", r.Subject)
+		tone := uncolored
+		if r.Bad {
+			tone = red
+		}
+		tint(w, tone, r.Seen)
+		if r.Expected != "" {
+			say(w, " (%s)", r.Expected)
+		}
+		say(w, "\n")
+	}
+	if rule := len(inc.Diagnosis.Evidence); rule > len(shown) {
+		tintLine(w, faint, fmt.Sprintf("    (rule of %d conditions; --all shows them)", rule))
+	}
+}
+
+// printConditions shows the whole rule.
+func printConditions(w io.Writer, inc incident.Incident) {
 	told := map[string]bool{} // two thresholds of one signal may come to the same
-	for _, c := range d.Evidence {
+	for _, c := range inc.Diagnosis.Evidence {
 		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
 		line := fmt.Sprintf("    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
 		if !told[line] {
@@ -106,13 +165,18 @@ func printDiagnosis(w io.Writer, inc incident.Incident) {
 		}
 		told[line] = true
 	}
-	var doubts []string
-	for _, o := range d.Doubts {
-		doubts = append(doubts, strings.Join(nonEmpty(present.Doubt(inc, o)), ": "))
+}
+
+// printNevers says what would make it worse.
+func printNevers(w io.Writer, texts []string) {
+	for n, text := range texts {
+		if n == 0 {
+			say(w, "\n")
+		}
+		say(w, "    ")
+		tint(w, yellow, "Do not ")
+		say(w, "%s\n", cell(text))
 	}
-	printList(w, "", "", doubts)
-	printList(w, "", "Do not ", present.Nevers(d.Never))
-	printList(w, "unusual", "", d.Unusual)
 }
 
 // printList prints each text on a line of its own, under a title when there is one.
@@ -130,8 +194,9 @@ func printList(w io.Writer, title, mark string, texts []string) {
 }
 
 // printOthers lists what holds too and what cannot be ruled out, each with why; what does not hold is only counted, and
-// stands in the JSON. Where one reason keeps all readings away, it is not said again for each.
-func printOthers(w io.Writer, inc incident.Incident) {
+// stands in the JSON. Where one reason keeps all readings away, it is not said again for each. What cannot be ruled out
+// is only counted, too, unless all is to be seen.
+func printOthers(w io.Writer, inc incident.Incident, all bool) {
 	var lines []string
 	others, notEvaluated := incident.SplitNotEvaluated(inc.Others)
 	shared := sharedError(inc.Readings)
@@ -143,7 +208,11 @@ func printOthers(w io.Writer, inc incident.Incident) {
 		lines = append(lines, fmt.Sprintf("%d undecided (missing readings)", n))
 	}
 	others = told
-	for _, verdict := range []incident.Truth{incident.True, incident.Undecided} {
+	listed := []incident.Truth{incident.True}
+	if all {
+		listed = append(listed, incident.Undecided)
+	}
+	for _, verdict := range listed {
 		for _, o := range others {
 			if o.Verdict == verdict {
 				lines = append(lines,
@@ -156,9 +225,13 @@ func printOthers(w io.Writer, inc incident.Incident) {
 		lines = append(lines,
 			fmt.Sprintf("not checked (%s): %s", u.Why, incident.CauseWords(strings.Join(u.Names, ", "))))
 	}
-	if n := len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool {
-		return o.Verdict != incident.False
-	})); n > 0 {
+	tally := func(v incident.Truth) int {
+		return len(slices.DeleteFunc(slices.Clone(others), func(o incident.Other) bool { return o.Verdict != v }))
+	}
+	if n := tally(incident.Undecided); n > 0 && !all {
+		lines = append(lines, fmt.Sprintf("%d more undecided; --all says why", n))
+	}
+	if n := tally(incident.False); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more ruled out", n))
 	}
 	if inc.Diagnosis != nil && len(inc.Diagnosis.Unmatched) > 0 {
@@ -263,62 +336,6 @@ func printTimes(w io.Writer, inc incident.Incident) {
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-func dialect(inc incident.Incident) string {
-	if inc.Dialect == "" {
-		return ""
-	}
-	return " in " + inc.Dialect
-}
-
-// sharedError is the error that most readings have, when it is more than one: with Prometheus down it is said once, not
-// for each of them.
-func sharedError(rs map[string]incident.Reading) string {
-	seen, best := map[string]int{}, ""
-	for _, name := range slices.Sorted(maps.Keys(rs)) {
-		err := rs[name].Error
-		if seen[err]++; err != "" && seen[err] > max(1, seen[best]) {
-			best = err
-		}
-	}
-	return best
-}
-
-func printReadings(w io.Writer, rs map[string]incident.Reading) {
-	shared := sharedError(rs)
-	var same, unused []string
-	var table strings.Builder
-	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	labels := make(map[string]string, len(rs))
-	for name, r := range rs {
-		labels[name] = cmp.Or(r.Short, r.Title, name)
-	}
-	for _, name := range slices.SortedFunc(maps.Keys(rs), func(a, b string) int {
-		return cmp.Or(cmp.Compare(strings.ToLower(labels[a]), strings.ToLower(labels[b])), cmp.Compare(a, b))
-	}) {
-		r, label := rs[name], labels[name]
-		if shared != "" && r.Error == shared {
-			same = append(same, label)
-			continue
-		}
-		if r.Optional && r.Value == nil && r.Error == "" {
-			unused = append(unused, label)
-			continue
-		}
-		say(tw, "    %s\t%s\t%s\t%s\n", cell(label), cell(r.Text()), present.Limit(r),
-			strings.Join(nonEmpty(present.WorstPod(r), present.Usually(r)), "; "))
-	}
-	_ = tw.Flush() // a strings.Builder takes everything
-	for l := range strings.Lines(table.String()) {
-		say(w, "%s\n", strings.TrimRight(l, " \n"))
-	}
-	if len(same) > 0 {
-		say(w, "    %d could not be read: %s\n      %s\n", len(same), shared, strings.Join(same, ", "))
-	}
-	if len(unused) > 0 {
-		say(w, "    no data (feature not in use): %s\n", strings.Join(unused, ", "))
-	}
-}
-
 // printJournal shows what happened, the oldest first.
 func printJournal(w io.Writer, inc incident.Incident) {
 	if len(inc.Journal) == 0 {
@@ -336,43 +353,6 @@ func printJournal(w io.Writer, inc incident.Incident) {
 	if last := inc.LastLeftOut; last != nil {
 		say(w, "    %d repetitive entries omitted, the latest at %s: %s\n", inc.JournalLeftOut,
 			last.At.UTC().Format(time.DateTime), last.Text)
-	}
-}
-
-func printTable(w io.Writer, list []incident.Incident) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	say(tw, "ID\tPOOL\tSTATE\tDIAGNOSIS\tALERTS\tOPENED (UTC)\n")
-	for _, i := range list {
-		what := "-"
-		if cause := present.CauseOf(i); cause.Name != "" {
-			what = cause.Name
-		}
-		state := string(i.State)
-		switch {
-		case i.Drill != nil:
-			state += " (DRILL)"
-		case i.DryRun:
-			state += " (dry run)"
-		}
-		say(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", cell(i.ID), cell(i.Pool), cell(state), cell(what), cell(alertsText(i)),
-			i.OpenedAt.UTC().Format("2006-01-02 15:04"))
-	}
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("write the table: %w", err)
-	}
-	return nil
-}
-
-// alertsText is the first alert and how many others there are.
-func alertsText(i incident.Incident) string {
-	names := i.AlertNames()
-	switch len(names) {
-	case 0:
-		return ""
-	case 1:
-		return names[0]
-	default:
-		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 	}
 }
 

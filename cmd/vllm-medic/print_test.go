@@ -133,7 +133,7 @@ func known() incident.Incident {
 
 func printed(inc incident.Incident) string {
 	var b bytes.Buffer
-	printIncident(&b, inc)
+	printIncident(&sheet{to: &b, width: columns}, inc, false)
 	return b.String()
 }
 
@@ -203,8 +203,9 @@ func TestATerminalNamesWhatTheChangesWereMadeFor(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	var b bytes.Buffer
-	if err := printTable(&b, []incident.Incident{inc}); err != nil || !strings.Contains(b.String(), "queueing") {
-		t.Errorf("%v, the table is\n%s", err, b.String())
+	printTable(&b, []incident.Incident{inc}, time.Unix(3600, 0))
+	if !strings.Contains(b.String(), "queueing") {
+		t.Errorf("the table is\n%s", b.String())
 	}
 }
 
@@ -252,7 +253,7 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 		LastLeftOut: &incident.Entry{At: at, Text: "Alert fires again: A."},
 	}
 	var b strings.Builder
-	printIncident(&b, inc)
+	printIncident(&b, inc, false)
 	printJournal(&b, inc)
 	for _, want := range []string{
 		"alerts: A, and 1900 resolved earlier",
@@ -271,13 +272,18 @@ func TestTheSameConditionIsPrintedOnce(t *testing.T) {
 	c := inc.Diagnosis.Evidence[0]
 	other := c
 	c.Text, other.Text, other.Seen = "written otherwise", "another value", "4711 s"
-	once := printed(inc)
+	whole := func() string {
+		var b bytes.Buffer
+		printIncident(&b, inc, true)
+		return b.String()
+	}
+	once := whole()
 	inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence, c)
-	if got := printed(inc); got != once {
+	if got := whole(); got != once {
 		t.Errorf("printed twice:\n%s", got)
 	}
 	inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence, other)
-	if got := printed(inc); !strings.Contains(got, "4711 s") {
+	if got := whole(); !strings.Contains(got, "4711 s") {
 		t.Errorf("another value is left out:\n%s", got)
 	}
 }
@@ -304,5 +310,35 @@ func TestATerminalBeginsWithTheCause(t *testing.T) {
 	}
 	placed(inc, inc.Note, inc.Diagnosis.Summary)
 	inc.ID = ""
-	placed(inc, inc.Diagnosis.Summary, "TTFT p95: 7.2 s", inc.Note, "Find the pod", "skipped\n    raising max_num_seqs")
+	placed(inc, inc.Diagnosis.Summary, "TTFT p95 7.2 s", inc.Note, "Find the pod", "skipped\n    raising max_num_seqs")
+}
+
+// Two to four readings say why. The rule, what was ruled out and what is within its limits are there for the asking.
+func TestWhatDidNotDecideIsFolded(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	for n := range 6 {
+		inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence, incident.Condition{
+			Truth: incident.True, Signal: fmt.Sprintf("s%d", n), Label: fmt.Sprintf("Extra %d", n), Seen: "5", Threshold: "1",
+		})
+	}
+	inc.Diagnosis.Evidence = append(inc.Diagnosis.Evidence,
+		incident.Condition{Truth: incident.False, Signal: "kv_usage", Label: "KV cache", Seen: "97%"})
+	inc.Others = []incident.Other{{Name: "stalled", Verdict: incident.Undecided, Why: "no data"}}
+	inc.Readings["swap"] = incident.Reading{Short: "Swapped", Error: "connection refused"}
+	folded, whole := printed(inc), &bytes.Buffer{}
+	printIncident(whole, inc, true)
+	for _, text := range []string{"Extra 3", "false ", "Running", "TPOT p95 ", "stalled (undecided)"} {
+		if strings.Contains(folded, text) || !strings.Contains(whole.String(), text) {
+			t.Errorf("%q is not folded, or lost:\n%s\n%s", text, folded, whole)
+		}
+	}
+	for _, text := range []string{
+		"    TTFT p95 7.2 s (llama-70b-7) (target 2 s)\n    Extra 0 5 (limit 1)\n", "(rule of 9 conditions; --all shows them)",
+		"1 more undecided; --all says why", "1 reading could not be read: connection refused",
+	} {
+		if !strings.Contains(folded, text) {
+			t.Errorf("%q is missing:\n%s", text, folded)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -13,15 +14,15 @@ import (
 )
 
 // printReplay shows what differs, the worst first, then counts. What is the same is listed only where it was asked for.
-func printReplay(p painter, r replayed, everything bool) {
+func printReplay(w io.Writer, r replayed, everything bool) {
 	for _, inc := range r.Incidents {
 		if everything || inc.Outcome != replay.Same {
-			printReplayed(p, inc, everything)
+			printReplayed(w, inc, everything)
 		}
 	}
 	s := r.Summary
 	if s.Incidents == 0 {
-		say(p.w, "There are no incidents to replay.\n")
+		say(w, "There are no incidents to replay.\n")
 		return
 	}
 	var counts []string
@@ -35,11 +36,11 @@ func printReplay(p painter, r replayed, everything bool) {
 	if s.Replayed == 0 {
 		text = "Nothing could be replayed: an older version looked after " + these(s.Incidents) + " and kept no evidence."
 	}
-	colour := green
+	color := green
 	if r.verdict(false) != nil {
-		colour = red
+		color = red
 	}
-	p.line(colour, text)
+	tintLine(w, color, text)
 }
 
 func these(n int) string {
@@ -59,25 +60,25 @@ func outcomeWords(o replay.Outcome) string {
 	}[o]
 }
 
-func printReplayed(p painter, inc replay.Incident, everything bool) {
-	say(p.w, "%s  %s  %s  ", inc.ID, cmp.Or(inc.Pool, "alerts without a pool"), clock(inc.OpenedAt))
-	colour := green
+func printReplayed(w io.Writer, inc replay.Incident, everything bool) {
+	say(w, "%s  %s  %s  ", inc.ID, cmp.Or(inc.Pool, "alerts without a pool"), clock(inc.OpenedAt))
+	color := green
 	if inc.Outcome.Differs() {
-		colour = red
+		color = red
 	}
-	p.line(colour, outcomeWords(inc.Outcome))
+	tintLine(w, color, outcomeWords(inc.Outcome))
 	if inc.Note != "" {
-		say(p.w, "  %s\n", inc.Note)
+		say(w, "  %s\n", inc.Note)
 	}
 	if inc.LeftOut > 0 {
-		say(p.w, "  %s in between not kept\n", count(int(inc.LeftOut), "investigation"))
+		say(w, "  %s in between not kept\n", count(int(inc.LeftOut), "investigation"))
 	}
 	for _, one := range inc.Investigations {
 		if everything || one.Outcome != replay.Same {
-			printInvestigation(p, one)
+			printInvestigation(w, one)
 		}
 	}
-	say(p.w, "\n")
+	say(w, "\n")
 }
 
 // investigationWords says what an investigation was for.
@@ -92,27 +93,27 @@ func investigationWords(one replay.Investigation) string {
 	return words + " " + one.Step
 }
 
-func printInvestigation(p painter, one replay.Investigation) {
-	say(p.w, "  %s, %s: %s\n", clock(one.At), investigationWords(one), outcomeWords(one.Outcome))
+func printInvestigation(w io.Writer, one replay.Investigation) {
+	say(w, "  %s, %s: %s\n", clock(one.At), investigationWords(one), outcomeWords(one.Outcome))
 	if one.Now == nil {
-		say(p.w, "    then  %s\n", answerText(one.Then))
-		say(p.w, "    An older version made it and kept no evidence.\n")
+		say(w, "    then  %s\n", answerText(one.Then))
+		say(w, "    An older version made it and kept no evidence.\n")
 		return
 	}
 	if one.Of != incident.KindVerified {
-		printThenNow(p, answerText(one.Then), nowText(one))
+		printThenNow(w, answerText(one.Then), nowText(one))
 	}
-	printCauses(p, one.Causes)
+	printCauses(w, one.Causes)
 	for _, s := range one.Steps {
-		printStepPair(p, s)
+		printStepPair(w, s)
 	}
-	printReplayedRecovery(p, one)
+	printReplayedRecovery(w, one)
 	labels := map[string][]string{}
 	for _, u := range one.NotRead {
 		labels[u.Why] = append(labels[u.Why], u.Label)
 	}
 	for _, why := range slices.Sorted(maps.Keys(labels)) {
-		say(p.w, "      %s: %s\n", why, strings.Join(present.Capped(labels[why], mostListed), ", "))
+		say(w, "      %s: %s\n", why, strings.Join(present.Capped(labels[why], mostListed), ", "))
 	}
 }
 
@@ -120,7 +121,7 @@ func printInvestigation(p painter, one replay.Investigation) {
 const mostListed = 5
 
 // printCauses says of the diagnoses of then and now why they came out as they did, and of some that are possible.
-func printCauses(p painter, all []replay.Cause) {
+func printCauses(w io.Writer, all []replay.Cause) {
 	possible := 0
 	for _, c := range all {
 		if c.Now.Verdict == replay.Possible && c.Then.Verdict != replay.Chosen {
@@ -128,10 +129,10 @@ func printCauses(p painter, all []replay.Cause) {
 				continue
 			}
 		}
-		printCause(p, c)
+		printCause(w, c)
 	}
 	if possible > mostListed {
-		say(p.w, "      %s\n", present.More(possible-mostListed))
+		say(w, "      %s\n", present.More(possible-mostListed))
 	}
 }
 
@@ -153,13 +154,13 @@ func nowText(one replay.Investigation) string {
 	return "undecided: " + either(names)
 }
 
-func printThenNow(p painter, then, now string) {
+func printThenNow(w io.Writer, then, now string) {
 	if then == now {
-		say(p.w, "    then and now  %s\n", now)
+		say(w, "    then and now  %s\n", now)
 		return
 	}
-	p.line(red, "    then  "+then)
-	p.line(green, "    now   "+now)
+	tintLine(w, red, "    then  "+then)
+	tintLine(w, green, "    now   "+now)
 }
 
 func answerText(a replay.Answer) string {
@@ -170,10 +171,10 @@ func answerText(a replay.Answer) string {
 }
 
 // printCause says of one diagnosis why it came out as it did, then and now.
-func printCause(p painter, c replay.Cause) {
-	say(p.w, "      %s\n", c.Name)
-	say(p.w, "        then  %s\n", sideText(c.Then))
-	say(p.w, "        now   %s\n", sideText(c.Now))
+func printCause(w io.Writer, c replay.Cause) {
+	say(w, "      %s\n", c.Name)
+	say(w, "        then  %s\n", sideText(c.Then))
+	say(w, "        now   %s\n", sideText(c.Now))
 }
 
 func sideText(s replay.Side) string {
@@ -199,18 +200,18 @@ func conditionText(c incident.Condition) string {
 	return strings.Join(nonEmpty(text, present.Expected(c, "")), ", ")
 }
 
-func printStepPair(p painter, s replay.StepPair) {
-	say(p.w, "      step %s: %s\n", s.Kind, map[replay.Outcome]string{
+func printStepPair(w io.Writer, s replay.StepPair) {
+	say(w, "      step %s: %s\n", s.Kind, map[replay.Outcome]string{
 		replay.Same: "unchanged", replay.OtherPlan: "differs", replay.Undecided: "undecided",
 	}[s.Outcome])
 	if s.Reworded {
-		say(p.w, "        (only the advice is worded differently)\n")
+		say(w, "        (only the advice is worded differently)\n")
 	}
 	if s.Outcome == replay.Same {
 		return
 	}
-	say(p.w, "        then  %s\n", stepText(s.Then))
-	say(p.w, "        now   %s\n", stepText(s.Now))
+	say(w, "        then  %s\n", stepText(s.Then))
+	say(w, "        now   %s\n", stepText(s.Now))
 }
 
 // stepText is a step with its values, which are as they are written into the object.
@@ -232,12 +233,12 @@ func stepText(s *replay.Step) string {
 	return cell(s.Title) + values + why
 }
 
-func printReplayedRecovery(p painter, one replay.Investigation) {
+func printReplayedRecovery(w io.Writer, one replay.Investigation) {
 	if len(one.Recovery) == 0 {
 		return
 	}
-	say(p.w, "      recovered: then %s, now %s\n", one.Then.Healthy, one.Now.Healthy)
+	say(w, "      recovered: then %s, now %s\n", one.Then.Healthy, one.Now.Healthy)
 	for _, c := range one.Recovery {
-		say(p.w, "        %-9s %s\n", c.Truth, conditionText(c))
+		say(w, "        %-9s %s\n", c.Truth, conditionText(c))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -14,8 +13,9 @@ import (
 
 // surveyView says how much of a survey is printed.
 type surveyView struct {
-	// full prints all that is known of each model: somebody named them. brief prints one line for each and no more.
-	full, brief bool
+	// full prints more of each model: somebody named them. all folds nothing away. brief prints one line for each and no
+	// more.
+	full, all, brief bool
 }
 
 // printSurvey prints one line for each model, the worst first, and what is known of those in trouble.
@@ -31,7 +31,7 @@ func printSurvey(w io.Writer, s app.Survey, v surveyView) {
 	}
 	printSurveyedRules(w, s.Rules, v)
 	if !v.full && len(s.Models) > 0 && s.Models[0].Health.Wrong() {
-		say(w, "\nAdd the name of a model to see everything that is known of it: %s\n", cell(s.Models[0].Name))
+		say(w, "\nAdd the name of a model to see more of it, and --all to see everything: %s\n", cell(s.Models[0].Name))
 	}
 }
 
@@ -68,30 +68,28 @@ func healthCounts(all []app.SurveyedModel) string {
 
 // printModels prints the table. Its columns are the targets, in whatever order the profile has them.
 func printModels(w io.Writer, all []app.SurveyedModel) {
-	var table strings.Builder
-	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	var targets []incident.Condition
 	for _, m := range all {
 		if len(m.Targets) > len(targets) {
 			targets = m.Targets
 		}
 	}
-	say(tw, "HEALTH\tMODEL")
+	head := []string{"HEALTH", "MODEL"}
 	for _, c := range targets {
-		say(tw, "\t%s", strings.ToUpper(c.Label))
+		head = append(head, strings.ReplaceAll(strings.ToUpper(c.Label), " LATENCY", ""))
 	}
-	say(tw, "\tWAITING\tKV CACHE\tWHY\n")
+	head = append(head, "WAITING", "KV CACHE", "WHY")
+	t := table{rows: [][]string{head}, tones: []tone{uncolored}, clip: []int{len(head) - 1}, own: 1}
 	for _, m := range all {
-		say(tw, "%s\t%s", present.HealthWord(m.Health), cell(m.Name))
+		row := []string{present.HealthWord(m.Health), cell(m.Name)}
 		for _, c := range targets {
-			say(tw, "\t%s", targetCell(m, c.Signal))
+			row = append(row, targetCell(m, c.Signal))
 		}
-		say(tw, "\t%s\t%s\t%s\n", readingCell(m, incident.SignalWaiting), readingCell(m, incident.SignalKVUsage), whyCell(m))
+		row = append(row, readingCell(m, incident.SignalWaiting), readingCell(m, incident.SignalKVUsage), whyCell(m))
+		t.rows = append(t.rows, row)
+		t.tones = append(t.tones, toneOf(present.LevelOfHealth(m.Health)))
 	}
-	_ = tw.Flush() // a strings.Builder takes everything
-	for l := range strings.Lines(table.String()) {
-		say(w, "%s\n", strings.TrimRight(l, " \n-"))
-	}
+	t.print(w)
 }
 
 // targetCell is what was measured against a target, with a mark where it is exceeded.
@@ -118,23 +116,20 @@ func readingCell(m app.SurveyedModel, signal string) string {
 	return cell(r.Text())
 }
 
-// longestWhy is how much of a reason stands in the table; all of it stands below.
-const longestWhy = 60
-
+// whyCell is the reason in short; all of it stands below.
 func whyCell(m app.SurveyedModel) string {
-	text := cell(present.WhyHealth(m.Assessment, m.Incident))
+	text := present.WhyHealth(m.Assessment, m.Incident)
 	if !m.LastSeen.IsZero() {
 		text = "newest sample " + m.LastSeen.UTC().Format("15:04 UTC")
 	}
-	if r := []rune(text); len(r) > longestWhy {
-		return string(r[:longestWhy-1]) + "…"
-	}
-	return text
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // printModel prints what is wrong with one model and what to do; with a full view also every reading.
 func printModel(w io.Writer, s app.Survey, m app.SurveyedModel, v surveyView) {
-	say(w, "%s: %s\n", cell(m.Name), present.HealthWord(m.Health))
+	tint(w, bold, cell(m.Name))
+	say(w, ": ")
+	tintLine(w, toneOf(present.LevelOfHealth(m.Health)), present.HealthWord(m.Health))
 	switch {
 	case m.Health == incident.HealthNoData:
 		say(w, "  %s\n", present.Gone(m.LastSeen, s.At))
@@ -148,7 +143,7 @@ func printModel(w io.Writer, s app.Survey, m app.SurveyedModel, v surveyView) {
 	if noted && m.Incident.Diagnosis == nil {
 		say(w, "  %s\n", cell(m.Note))
 	}
-	printDiagnosis(w, shown(m.Incident, v))
+	printDiagnosis(w, m.Incident, v.all)
 	if noted && m.Incident.Diagnosis != nil {
 		say(w, "\n  %s\n", cell(m.Note))
 	}
@@ -158,25 +153,8 @@ func printModel(w io.Writer, s app.Survey, m app.SurveyedModel, v surveyView) {
 		printNotChecked(w, m.Incident)
 		return
 	}
-	printOthers(w, m.Incident)
-	if len(m.Incident.Readings) > 0 {
-		say(w, "\n  readings%s\n", dialect(m.Incident))
-		printReadings(w, m.Incident.Readings)
-	}
-}
-
-// shown leaves out the conditions that did not matter, unless everything is to be seen: a rule can hold in several
-// ways.
-func shown(inc incident.Incident, v surveyView) incident.Incident {
-	if v.full || inc.Diagnosis == nil {
-		return inc
-	}
-	d := *inc.Diagnosis
-	d.Evidence = slices.DeleteFunc(slices.Clone(d.Evidence), func(c incident.Condition) bool {
-		return c.Truth != incident.True
-	})
-	inc.Diagnosis = &d
-	return inc
+	printOthers(w, m.Incident, v.all)
+	printEvidence(w, m.Incident, v.all)
 }
 
 // printNotChecked names the causes that only a look at the cluster would show.

@@ -82,7 +82,7 @@ func replayCommand(t terminal) *cobra.Command {
 				return err
 			}
 		} else {
-			printReplay(newPainter(t), out, len(ids) > 0)
+			printReplay(unwrapped(t), out, len(ids) > 0)
 		}
 		return out.verdict(*strict)
 	}

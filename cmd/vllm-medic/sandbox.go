@@ -42,7 +42,7 @@ func sandboxCommand(t terminal) *cobra.Command {
 		defer stop()
 		return sandbox.Run(ctx, sandbox.Options{
 			Listen: *listen, Script: *script, Free: *free, In: t.in, Out: t.out,
-			Styled: newPainter(t).on, Log: log,
+			Styled: colored(isTerminal(t.out), t.getenv), Log: log,
 		})
 	}
 	return cmd

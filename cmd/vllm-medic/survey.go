@@ -35,6 +35,8 @@ type surveyFlags struct {
 	watch bool
 	every time.Duration
 	names []string
+	// everything folds nothing away.
+	everything bool
 }
 
 // newSurveyFlags adds the flags; given says which of them were used.
@@ -71,7 +73,11 @@ func survey(ctx context.Context, t terminal, f *surveyFlags, format string) erro
 			return f.explained(err)
 		}
 		if format == "text" {
-			printSurvey(w, found, surveyView{full: len(f.names) > 0, brief: f.watch})
+			page := newSheet(t)
+			page.to = w
+			printSurvey(page, found, surveyView{
+				full: len(f.names) > 0 || f.everything, all: f.everything, brief: f.watch,
+			})
 		} else if err := write(w, format, found); err != nil {
 			return err
 		}

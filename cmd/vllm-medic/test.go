@@ -10,11 +10,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/vllm-medic/vllm-medic/internal/playbooktest"
-	"github.com/vllm-medic/vllm-medic/internal/redact"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 )
@@ -126,86 +124,57 @@ func writeJUnit(path string, files []playbooktest.FileResult) error {
 	return nil
 }
 
-// The colours of a terminal for what is missing, what came instead, and the verdicts.
-const (
-	red   = "\x1b[31m"
-	green = "\x1b[32m"
-)
-
-// painter colours lines at a terminal. In a pipe, and where NO_COLOR is set (no-color.org), it leaves them as they are.
-type painter struct {
-	w  io.Writer
-	on bool
-}
-
-func newPainter(t terminal) painter {
-	f, ok := t.out.(*os.File)
-	if no, set := t.getenv("NO_COLOR"); !ok || set && no != "" {
-		return painter{w: t.out}
-	}
-	return painter{w: t.out, on: isatty.IsTerminal(f.Fd())}
-}
-
-func (p painter) line(colour, text string) {
-	if !p.on {
-		say(p.w, "%s\n", text)
-		return
-	}
-	// What tests bring along is made visible before the colour comes in.
-	_, _ = io.WriteString(p.w, colour+redact.Visible(text)+"\x1b[0m\n")
-}
-
 func printTests(t terminal, all tested, series bool) {
-	p := newPainter(t)
+	w := unwrapped(t)
 	for _, f := range all.Files {
-		say(t.out, "Unit testing: %s\n", f.File)
+		say(w, "Unit testing: %s\n", f.File)
 		if series {
 			printSeries(t.out, f)
 		}
 		if f.Passed() {
-			p.line(green, "  SUCCESS")
+			tintLine(w, green, "  SUCCESS")
 		} else {
-			p.line(red, "  FAILED:")
+			tintLine(w, red, "  FAILED:")
 		}
 		for _, problem := range f.Problems {
-			say(t.out, "    %s\n", problem)
+			say(w, "    %s\n", problem)
 		}
-		printFailures(p, f)
-		say(t.out, "\n")
+		printFailures(w, f)
+		say(w, "\n")
 	}
 	if all.Failed > 0 {
-		p.line(red, fmt.Sprintf("%d passed, %d failed.", all.Passed, all.Failed))
+		tintLine(w, red, fmt.Sprintf("%d passed, %d failed.", all.Passed, all.Failed))
 		return
 	}
-	p.line(green, fmt.Sprintf("%d passed.", all.Passed))
+	tintLine(w, green, fmt.Sprintf("%d passed.", all.Passed))
 }
 
 // printFailures says once what is the same in several dialects.
-func printFailures(p painter, f playbooktest.FileResult) {
+func printFailures(w io.Writer, f playbooktest.FileResult) {
 	for i := 0; i < len(f.Results); {
 		r, dialects := f.Results[i], []string{f.Results[i].Dialect}
 		for i++; i < len(f.Results) && r.SameFailure(f.Results[i]); i++ {
 			dialects = append(dialects, f.Results[i].Dialect)
 		}
 		if !r.Passed {
-			say(p.w, "    %s, at %s, metrics as in %s (%s:%d)\n", r.Test, r.At, strings.Join(dialects, ", "), f.File, r.Line)
-			printFailure(p, r)
+			say(w, "    %s, at %s, metrics as in %s (%s:%d)\n", r.Test, r.At, strings.Join(dialects, ", "), f.File, r.Line)
+			printFailure(w, r)
 		}
 	}
 }
 
-func printFailure(p painter, r playbooktest.Result) {
+func printFailure(w io.Writer, r playbooktest.Result) {
 	if r.Error != "" {
-		say(p.w, "      could not run: %s\n", r.Error)
+		say(w, "      could not run: %s\n", r.Error)
 	}
 	if len(r.Without) > 0 {
-		say(p.w, "      without %s, which do not exist there\n", strings.Join(r.Without, ", "))
+		say(w, "      without %s, which do not exist there\n", strings.Join(r.Without, ", "))
 	}
 	for _, d := range r.Differences {
-		p.line(red, "      - "+d.Field+": "+d.Expected)
-		p.line(green, "      + "+d.Field+": "+d.Got)
+		tintLine(w, red, "      - "+d.Field+": "+d.Expected)
+		tintLine(w, green, "      + "+d.Field+": "+d.Got)
 		for line := range strings.Lines(d.Why) {
-			say(p.w, "          %s\n", strings.TrimSpace(line))
+			say(w, "          %s\n", strings.TrimSpace(line))
 		}
 	}
 }

@@ -26,10 +26,9 @@ func TestTheTerminalKeepsToTheVoice(t *testing.T) {
 	names := append(slices.Collect(maps.Keys(inc.Readings)), "kv_cache_full", "abort_spike", "engine_dead")
 
 	var b strings.Builder
-	printIncident(&b, inc)
+	printIncident(&b, inc, true)
 	printJournal(&b, inc)
-	if err := printTable(&b, []incident.Incident{inc}); err != nil {
-		t.Fatal(err)
-	}
+	printIncident(&b, inc, false)
+	printTable(&b, []incident.Incident{inc}, inc.OpenedAt)
 	voice.Check(t, "incidents show and list", voice.Terminal(b.String(), names...))
 }
