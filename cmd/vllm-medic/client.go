@@ -37,7 +37,12 @@ type apiClient struct {
 
 const defaultServer = "http://127.0.0.1:8080"
 
-func clientFlags(fs *pflag.FlagSet, t terminal) apiClient {
+func clientFlags(fs *pflag.FlagSet, t terminal) (c apiClient) {
+	headed(fs, headingBot, func() { c = newAPIClient(fs, t) })
+	return c
+}
+
+func newAPIClient(fs *pflag.FlagSet, t terminal) apiClient {
 	return apiClient{
 		server: fs.String("server", cmp.Or(t.env("VLLM_MEDIC_SERVER"), defaultServer),
 			"the `URL` of the bot's API listener; VLLM_MEDIC_SERVER sets the default"),

@@ -34,7 +34,14 @@ func newRoot(t terminal) *cobra.Command {
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Short = "generate the autocompletion script of a shell"
+		for _, shell := range c.Commands() {
+			shell.Short = "generate the autocompletion script for " + shell.Name()
+		}
+	}
 	complete(root)
+	withHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return unknownCommand(cmd, args[0])
@@ -47,6 +54,7 @@ func newRoot(t terminal) *cobra.Command {
 // complete gives every command the checks that all have: its arguments are those that its usage line names, and only a
 // FILE is completed as one, also as the value of a flag.
 func complete(cmd *cobra.Command) {
+	cmd.Example = exampleOf(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "vllm-medic"), " "))
 	cmd.Args = namedArguments
 	if cmd.HasSubCommands() {
 		cmd.Args = cobra.ArbitraryArgs

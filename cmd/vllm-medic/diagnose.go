@@ -23,7 +23,7 @@ func diagnose(t terminal) *cobra.Command {
 		Use:   "diagnose [MODEL]...",
 		Short: "print what is wrong with a pool, or with every model of a Prometheus; read-only",
 		Long: "Prints evidence, diagnosis and plan for one alert or pool of the configuration, or, with --prometheus and " +
-			"without a configuration,\nthe health of every vLLM model that a Prometheus knows, the worst first. Names of " +
+			"without a configuration, the health of every vLLM model that a Prometheus knows, the worst first. Names of " +
 			"models narrow that to them, with all that is known.\n\n" +
 			"Exit codes with --prometheus: 0 nothing wrong, 1 something is wrong or could not be read, 2 usage error.",
 	}

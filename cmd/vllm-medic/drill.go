@@ -38,7 +38,7 @@ func drillCommand(t terminal) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	c := clientFlags(fs, t)
-	fs.StringVar(c.server, "to", *c.server, fs.Lookup("server").Usage)
+	headed(fs, headingBot, func() { fs.StringVar(c.server, "to", *c.server, fs.Lookup("server").Usage) })
 	if err := fs.MarkHidden("server"); err != nil {
 		panic(err) // it was added in the lines above
 	}

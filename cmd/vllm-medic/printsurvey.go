@@ -68,12 +68,7 @@ func healthCounts(all []app.SurveyedModel) string {
 
 // printModels prints the table. Its columns are the targets, in whatever order the profile has them.
 func printModels(w io.Writer, all []app.SurveyedModel) {
-	var targets []incident.Condition
-	for _, m := range all {
-		if len(m.Targets) > len(targets) {
-			targets = m.Targets
-		}
-	}
+	targets := targetsOf(all)
 	head := []string{"HEALTH", "MODEL"}
 	for _, c := range targets {
 		head = append(head, strings.ReplaceAll(strings.ToUpper(c.Label), " LATENCY", ""))
@@ -92,16 +87,30 @@ func printModels(w io.Writer, all []app.SurveyedModel) {
 	t.print(w)
 }
 
+// targetsOf are the targets of the columns.
+func targetsOf(all []app.SurveyedModel) []incident.Condition {
+	var targets []incident.Condition
+	for _, m := range all {
+		if len(m.Targets) > len(targets) {
+			targets = m.Targets
+		}
+	}
+	return targets
+}
+
 // targetCell is what was measured against a target, with a mark where it is exceeded.
 func targetCell(m app.SurveyedModel, signal string) string {
-	i := slices.IndexFunc(m.Targets, func(c incident.Condition) bool { return c.Signal == signal })
-	if i < 0 {
-		return readingCell(m, signal)
-	}
-	if m.Targets[i].Truth == incident.False {
+	if missed(m, signal) {
 		return readingCell(m, signal) + " !"
 	}
 	return readingCell(m, signal)
+}
+
+// missed says that a target is exceeded.
+func missed(m app.SurveyedModel, signal string) bool {
+	return slices.ContainsFunc(m.Targets, func(c incident.Condition) bool {
+		return c.Signal == signal && c.Truth == incident.False
+	})
 }
 
 // readingCell is a value, or that there is none; why not is said elsewhere.

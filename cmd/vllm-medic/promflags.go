@@ -14,6 +14,10 @@ type promFlags struct{ access config.PrometheusFlags }
 // add adds the flags; what says what the address is for.
 func (f *promFlags) add(own *pflag.FlagSet, what string) {
 	own.StringVar(&f.access.URL, "prometheus", "", what)
+	headed(own, headingPrometheus, func() { f.addAccess(own) })
+}
+
+func (f *promFlags) addAccess(own *pflag.FlagSet) {
 	own.StringVar(&f.access.TokenFile, "token-file", "", "a `FILE` with a bearer token for Prometheus")
 	own.StringVar(&f.access.User, "user", "", "the `NAME` for basic authentication at Prometheus")
 	own.StringVar(&f.access.PasswordFile, "password-file", "", "a `FILE` with that user's password")

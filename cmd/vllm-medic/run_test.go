@@ -71,6 +71,29 @@ func TestWrongUsageExitsWith2AndNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestTheVersionIsThereForPrograms(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"json", "yaml"} {
+		code, out, errs := call{args: []string{"version", "-o", format}}.run(t)
+		if code != exitDone || errs != "" {
+			t.Fatalf("%s: exit %d, %q", format, code, errs)
+		}
+		for _, field := range []string{"version", "commit", "go", "os", "arch", "schema"} {
+			if !strings.Contains(strings.ReplaceAll(out, `"`, ""), field+": ") {
+				t.Errorf("%s lacks %s: %s", format, field, out)
+			}
+		}
+	}
+	var got struct {
+		Version, Commit, Go string
+		Schema              int64
+	}
+	_, out, _ := call{args: []string{"version", "-o", "json"}}.run(t)
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Schema < 1 || got.Version != release {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestVersionAndHelpGoToStandardOutput(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

@@ -34,7 +34,9 @@ type surveyFlags struct {
 	at    string
 	watch bool
 	every time.Duration
-	names []string
+	// reportTo is a file for the report; empty: none.
+	reportTo string
+	names    []string
 	// everything folds nothing away.
 	everything bool
 }
@@ -49,6 +51,7 @@ func newSurveyFlags(cmd *cobra.Command) (f *surveyFlags, given func() []string) 
 	own.StringVar(&f.at, "at", "", "look at this `TIME` instead of now, such as 2026-11-23T03:10:00Z")
 	own.BoolVar(&f.watch, "watch", false, "look again and again until interrupted")
 	own.DurationVar(&f.every, "every", 30*time.Second, "with --watch, the `DURATION` from one look to the next")
+	own.StringVar(&f.reportTo, "report", "", "also write one HTML `FILE` that holds everything, to send to a colleague")
 	cmd.Flags().AddFlagSet(own)
 	return f, func() []string {
 		var out []string
@@ -67,6 +70,13 @@ func survey(ctx context.Context, t terminal, f *surveyFlags, format string) erro
 	if err != nil {
 		return err
 	}
+	var file *reportFile
+	if f.reportTo != "" {
+		if file, err = newReportFile(f.reportTo); err != nil {
+			return err
+		}
+		defer file.abandon()
+	}
 	show := func(ctx context.Context, w io.Writer, s app.SurveyOptions) error {
 		found, err := app.Examine(ctx, opts, s)
 		if err != nil {
@@ -80,6 +90,12 @@ func survey(ctx context.Context, t terminal, f *surveyFlags, format string) erro
 			})
 		} else if err := write(w, format, found); err != nil {
 			return err
+		}
+		if file != nil {
+			if err := file.write(f.report(found)); err != nil {
+				return err
+			}
+			say(t.err, "vllm-medic: the report is in %s\n", f.reportTo)
 		}
 		if found.Wrong() {
 			return errFound
@@ -161,6 +177,9 @@ func (f *surveyFlags) options() (app.Options, app.SurveyOptions, error) {
 			return fail("--at looks at one time, and --watch at now: use one of the two")
 		}
 		opts.Now = func() time.Time { return at }
+	}
+	if f.watch && f.reportTo != "" {
+		return fail("--report is of one look, and --watch looks again and again: use one of the two")
 	}
 	if f.every < time.Second {
 		return fail("--every must be at least 1s")
