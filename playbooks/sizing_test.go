@@ -50,6 +50,43 @@ func TestAStepIsSizedByWhatTheLoadNeeds(t *testing.T) {
 	}
 }
 
+// What a step starts from is named where it was measured: nobody has to multiply. One pod with several engines may be
+// several pods without a label, and says nothing.
+func TestAStepKnowsHowManyReplicasServe(t *testing.T) {
+	t.Parallel()
+	c := builtin(t, playbooks.Options{})
+	for name, tt := range map[string]struct {
+		pods, engines float64
+		title         string
+	}{
+		"two pods":             {2, 2, "Scale to at least 8 replicas (2 serve now)"},
+		"pods of many engines": {2, 16, "Scale to at least 8 replicas (2 serve now)"},
+		"one pod":              {1, 1, "Scale to at least 4 replicas (1 serves now)"},
+		"no label for pods":    {1, 4, "Scale to at least 3.7 times the replicas"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ev := readings(with(map[string]float64{
+				"queue_time_p95": 9, "waiting_mean": 60, "waiting_per_engine": 30, "waiting_per_engine_mean": 30, "ttft_p95": 12,
+				"demand": 3.72, "pods_serving": tt.pods, "engines": tt.engines,
+			}))
+			got := c.Diagnose(playbooks.Input{Alerts: alerts("vLLMQueueBacklog"), Pool: chat(), Evidence: ev})
+			at := slices.IndexFunc(got.Steps, func(s incident.StepRequest) bool { return s.Kind == incident.StepReplicas })
+			if at < 0 {
+				t.Fatalf("%s adds no replicas: %+v", nameOf(got.Diagnosis), got.Steps)
+			}
+			if title := replicasTitle(got.Steps[at]); title != tt.title {
+				t.Errorf("got %q, want %q", title, tt.title)
+			}
+		})
+	}
+}
+
+func replicasTitle(r incident.StepRequest) string {
+	knob, _ := r.Kind.Knob()
+	return knob.Title(r)
+}
+
 // A throttle is sized by what is in flight, where that was measured exactly.
 func TestAThrottleIsSizedByWhatIsInFlight(t *testing.T) {
 	t.Parallel()

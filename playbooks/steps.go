@@ -313,8 +313,29 @@ func (s step) sized(f facts) incident.StepRequest {
 		out.Of = v
 		out.Why += fmt.Sprintf(" Sized for the load: up to %s in flight.", f[s.of].text(incident.UnitCount))
 	}
+	out.Now = s.now(f)
 	return out
 }
+
+// now is the present value of what the step changes, where the readings tell it exactly. Pods that serve are replicas,
+// but one pod may be all that series without a label for it look like: it counts where it has only one engine.
+func (s step) now(f facts) float64 {
+	if s.request.Kind != incident.StepReplicas {
+		v, _ := f[string(s.request.Kind)].exact()
+		return v
+	}
+	pods, _ := f[signalPodsServing].exact()
+	if engines, known := f[signalEngines].exact(); pods == 1 && (!known || engines != 1) {
+		return 0
+	}
+	return pods
+}
+
+// The readings that tell how many replicas there are.
+const (
+	signalPodsServing = "pods_serving"
+	signalEngines     = "engines"
+)
 
 // addend reports a number that cannot be added.
 func (l *loader) addend(at strictyaml.Value, field string, add int64) {

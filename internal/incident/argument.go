@@ -3,6 +3,7 @@ package incident
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 )
 
@@ -42,6 +43,10 @@ func (a EngineArgument) knob() Knob {
 		Kind: a.Kind, Raises: true, Lowers: true, Restarts: true, RollsOut: true,
 		Does: fmt.Sprintf("Changes vLLM's --%s, which restarts the pods.", a.Flag()),
 		Title: func(r StepRequest) string {
+			if r.Now > 0 {
+				return fmt.Sprintf("Set %s from %s to %s", a.Kind, FormatValue(r.Now, UnitCount),
+					FormatValue(math.Floor(r.Now*r.Factor), UnitCount))
+			}
 			return fmt.Sprintf("Set %s to %.0f%% of its value", a.Kind, r.Factor*100)
 		},
 		Doing: func(r StepRequest) string {

@@ -68,6 +68,15 @@ func replicasKnob() Knob {
 		Kind: StepReplicas, Adds: true, Raises: true, RollsOut: true,
 		Does: "Adds replicas.",
 		Title: func(r StepRequest) string {
+			if r.Times > 0 && r.Now >= 1 {
+				least := max(math.Ceil(r.Times*r.Now), r.Now+float64(r.Add))
+				serve := "serve"
+				if r.Now == 1 {
+					serve = "serves"
+				}
+				return fmt.Sprintf("Scale to at least %s replicas (%s %s now)", FormatValue(least, UnitCount),
+					FormatValue(r.Now, UnitCount), serve)
+			}
 			// From half as much again on the estimate says more than the least that is added.
 			if r.Times >= 1.5 {
 				return fmt.Sprintf("Scale to at least %.1f times the replicas", r.Times)

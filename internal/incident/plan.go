@@ -67,6 +67,9 @@ type StepRequest struct {
 	// Of is what Factor multiplies where it is less than the present value: the requests in flight, of which a limit far
 	// above them would reject none; 0: not measured, or the step does not ask for it.
 	Of float64 `json:"of,omitempty"`
+	// Now is the present value as the readings tell it, for a title without the object: the replicas that serve, or the
+	// value of an engine argument; 0: they don't tell.
+	Now float64 `json:"-"`
 	// Asked is the value that people are asked about already, or have approved; 0 when there is none. It stays while what
 	// Times or Of leads to is near it: an estimate that wavers must not replace a question that someone reads.
 	Asked int64 `json:"-"`
