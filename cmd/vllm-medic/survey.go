@@ -206,6 +206,10 @@ func (f *surveyFlags) explained(err error) error {
 			"Check that it scrapes the vLLM servers (/metrics on their API port), and --match if you gave it",
 			f.shownURL(), matched(f.match))
 	}
+	if why, away := prometheus.Unreached(err); away {
+		return fmt.Errorf("can't reach Prometheus at %s: %s.\nkubectl port-forward helps from a laptop; --prometheus takes "+
+			"the address", f.shownURL(), why)
+	}
 	return fmt.Errorf("nothing could be read from the Prometheus at %s: %w", f.shownURL(), err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/prometheus"
 	"github.com/vllm-medic/vllm-medic/internal/promql"
 	"github.com/vllm-medic/vllm-medic/internal/rescue"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
@@ -96,7 +97,7 @@ func (c *Collector) detect(ctx context.Context, pool incident.Pool, at time.Time
 	}
 	d, ok, err := c.namesFor(ctx, pool.Matchers, at)
 	if err != nil {
-		return finding{}, fmt.Errorf("find out how this Prometheus spells vLLM's metrics: %w", err)
+		return finding{}, spelling(err)
 	}
 	if ok {
 		return c.withBuckets(ctx, key, d, pool.Matchers, at), nil
@@ -136,6 +137,15 @@ func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matc
 	return finding{dialect: d}
 }
 
+// spelling is the error of a question for the spelling of names. Where Prometheus was not reached, the question does not
+// matter.
+func spelling(err error) error {
+	if _, away := prometheus.Unreached(err); away {
+		return err
+	}
+	return fmt.Errorf("find out how this Prometheus spells vLLM's metrics: %w", err)
+}
+
 // detectAnywhere looks at the whole Prometheus when a pool has no series, only to spell the queries and to say what is
 // there.
 func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at time.Time, warning string) (finding,
@@ -147,7 +157,7 @@ func (c *Collector) detectAnywhere(ctx context.Context, pool incident.Pool, at t
 	d, ok, err := c.namesFor(ctx, nil, at)
 	switch {
 	case err != nil:
-		return finding{}, fmt.Errorf("find out how this Prometheus spells vLLM's metrics: %w", err)
+		return finding{}, spelling(err)
 	case !ok:
 		return finding{warning: "this Prometheus has no vLLM metrics: does it scrape the pods?"}, nil
 	}

@@ -123,7 +123,7 @@ func TestAnUnreachablePrometheusIsAnErrorInEachReading(t *testing.T) {
 		CollectOptions{})
 	for _, name := range []string{"running", "gpu"} {
 		r := ev.Readings[name]
-		if !strings.Contains(r.Error, "Prometheus could not be asked: ") ||
+		if !strings.Contains(r.Error, "can't reach Prometheus: ") ||
 			!strings.Contains(r.Error, "connection refused") || !strings.HasSuffix(r.Error, "(2 attempts)") {
 			t.Errorf("%s: error = %q", name, r.Error)
 		}
@@ -131,7 +131,8 @@ func TestAnUnreachablePrometheusIsAnErrorInEachReading(t *testing.T) {
 			t.Errorf("%s has a value: %+v", name, r)
 		}
 	}
-	if !strings.HasPrefix(ev.Readings["running"].Error, "find out how this Prometheus spells vLLM's metrics: ") {
+	// What was asked for says nothing where nobody was reached.
+	if !strings.HasPrefix(ev.Readings["running"].Error, "can't reach Prometheus: ") {
 		t.Errorf("error = %q", ev.Readings["running"].Error)
 	}
 }

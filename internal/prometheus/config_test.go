@@ -182,7 +182,7 @@ func TestABrokenGetAfterAForbiddenPostShowsNoSecret(t *testing.T) {
 		promtest.Reply{Status: http.StatusForbidden},
 		broken,
 	)
-	if strings.Contains(got.err, secret) || !strings.HasPrefix(got.err, "Prometheus could not be asked: ") {
+	if strings.Contains(got.err, secret) || !strings.HasPrefix(got.err, "can't reach Prometheus: ") {
 		t.Errorf("got %+v", got)
 	}
 	if asked := f.Requests(); len(asked) < 2 || asked[1].Method != http.MethodGet || asked[1].Form.Get("key") != secret {

@@ -70,9 +70,21 @@ func newStatusError(resp *http.Response, body []byte, settings Settings) *status
 // parameters.
 type transportError struct{ err error }
 
+// Unreached is why Prometheus was not reached at all, in a line; ok is false for any other error. Whoever knows the
+// address says it once: what was asked for does not matter then.
+func Unreached(err error) (why string, ok bool) {
+	e, ok := errors.AsType[*transportError](err)
+	if !ok {
+		return "", false
+	}
+	return e.cause(), true
+}
+
+func (e *transportError) cause() string { return redact.Line(e.err.Error()) }
+
 // Error is the cause's text.
 func (e *transportError) Error() string {
-	return "Prometheus could not be asked: " + redact.Line(e.err.Error())
+	return "can't reach Prometheus: " + e.cause()
 }
 
 // Unwrap returns the cause.

@@ -53,6 +53,8 @@ func (b *Builder) Add(inc incident.Incident, posted time.Time) {
 		return
 	case b.period.Pool != "" && inc.Pool != b.period.Pool:
 		return
+	case inc.OnlyTest():
+		return // somebody tried out the way of alerts
 	case inc.Pool == "":
 		for _, name := range inc.AlertNames() {
 			b.unrouted[name] = true

@@ -226,6 +226,21 @@ func TestOnlyWhatWasOpenedInThePeriodCounts(t *testing.T) {
 	}
 }
 
+// Whoever tries out the way of alerts makes no incident, with a pool or without; what joins a real one is no rule.
+func TestTestAlertsCountNowhere(t *testing.T) {
+	t.Parallel()
+	at := func(pool string, alerts ...string) *reporttest.Life {
+		return reporttest.Open(t, "inc-"+pool, pool, incident.ModeDryRun, week.Since.Add(time.Hour), alerts...)
+	}
+	if got := of(at("llama", incident.TestAlertName), at("", incident.TestAlertName)); !got.Empty() || len(got.Rules) > 0 {
+		t.Errorf("test alerts are counted: %+v", got)
+	}
+	got := of(at("llama", "A", incident.TestAlertName))
+	if len(got.Rules) != 1 || got.Rules[0].Name != "A" || got.Rules[0].Alone != 1 {
+		t.Errorf("the rules are %+v", got.Rules)
+	}
+}
+
 func TestJSONIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	want := of(written(t).Wait(5*time.Minute).Judge(incident.VerdictRecovered).Close(),

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
 
 // leastNoise is in how many incidents a rule must have fired before anything is said of it.
@@ -18,7 +20,7 @@ type ruleCount struct {
 
 // addRules counts the incident for each rule that fired in it. Whether it was a dry run makes no difference to a rule.
 func (b *Builder) addRules(e episode) {
-	names := e.inc.AlertNames()
+	names := slices.DeleteFunc(e.inc.AlertNames(), func(name string) bool { return name == incident.TestAlertName })
 	for _, name := range names {
 		r := of(b.rules, name, func() *ruleCount { return &ruleCount{Rule{Name: name}, map[string]int{}} })
 		r.Incidents++
