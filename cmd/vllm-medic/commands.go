@@ -97,7 +97,11 @@ func namedArguments(cmd *cobra.Command, args []string) error {
 	case len(names) == 0:
 		return unexpected(cmd, args[0], "takes no arguments besides its flags")
 	case len(names) == 1:
-		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d%s", path(cmd), names[0], len(args), whereTo(names))}
+		where := whereTo(names)
+		if cmd.Flags().Lookup(listFlag) != nil {
+			where = fmt.Sprintf("; %s --%s shows what there is", cmd.CommandPath(), listFlag)
+		}
+		return usageError{fmt.Sprintf("%s takes one argument, %s; got %d%s", path(cmd), names[0], len(args), where)}
 	default:
 		return usageError{fmt.Sprintf("%s takes %d arguments, %s; got %d%s", path(cmd), len(names),
 			strings.Join(names, " "), len(args), whereTo(names))}

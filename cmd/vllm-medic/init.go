@@ -76,7 +76,7 @@ func (f *initFlags) run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	f.Progress = progress(t.err)
+	f.Progress = newProgress(t).counting("models")
 	p, err := app.Setup(ctx, opts, f.SetupOptions)
 	if nothing := new(setup.NothingError); errors.As(err, &nothing) {
 		return fmt.Errorf("init: %w", err)

@@ -99,7 +99,14 @@ func (f supportFlags) pack(ctx context.Context, t terminal) error {
 		return err
 	}
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tc}}
-	g := gatherer{supportFlags: f, t: t, client: client, clean: cleanerFor(t, *f.config, string(raw))}
+	g := gatherer{
+		supportFlags: f, t: t, client: client, clean: cleanerFor(t, *f.config, string(raw)), progress: newProgress(t),
+	}
+	to, err := g.begin()
+	if err != nil {
+		return err
+	}
+	defer to.abandon()
 	g.add("version.txt", "version, commit, Go, store schema", []byte(versionLine()+"\n"), nil)
 	g.items = append(g.items, bundle.Item{
 		Name: "config.yaml", What: "the configuration; secrets, headers and parameters hidden", Data: g.clean.YAML(raw),
@@ -111,14 +118,15 @@ func (f supportFlags) pack(ctx context.Context, t terminal) error {
 		b, err := tail(path)
 		g.add("logs/"+filepath.Base(path), "log", b, err)
 	}
-	if err := g.write(); err != nil {
+	g.progress.at("")
+	if err := to.write(g.items); err != nil {
 		return err
 	}
-	to, name, file := t.out, *f.out, *f.out
+	report, name, file := t.out, *f.out, *f.out
 	if file == standardOutput {
-		to, name, file = t.err, "The bundle", "FILE"
+		report, name, file = t.err, "The bundle", "FILE"
 	}
-	say(to, "%s\n%s holds this, and no secret that is known or looks like one. Names of pools, models, namespaces, "+
+	say(report, "%s\n%s holds this, and no secret that is known or looks like one. Names of pools, models, namespaces, "+
 		"pods and people are in it. Look through it before you send it: tar -xzf %s\n", bundle.Contents(g.items), name, file)
 	return nil
 }
@@ -132,6 +140,8 @@ type gatherer struct {
 	client *http.Client
 	clean  bundle.Cleaner
 	items  []bundle.Item
+
+	progress progress
 }
 
 // add cleans a text and adds it, or why there is none.
@@ -147,6 +157,7 @@ func (g *gatherer) add(name, what string, text []byte, err error) {
 
 // check adds the report of check.
 func (g *gatherer) check(ctx context.Context) {
+	g.progress.at("running check")
 	var report bytes.Buffer
 	to := g.t
 	to.out = &report
@@ -163,6 +174,7 @@ func (g *gatherer) check(ctx context.Context) {
 
 // status adds what the listener ops tells.
 func (g *gatherer) status(ctx context.Context) {
+	g.progress.at("asking the bot")
 	base, err := g.opsURL()
 	for _, page := range []struct{ path, name, what string }{
 		{"/healthz", "healthz.txt", "whether the loops run"},
@@ -228,6 +240,7 @@ func (g *gatherer) incidentsOf(ctx context.Context) {
 	if *g.incidents == 0 {
 		return
 	}
+	g.progress.at("reading incidents")
 	found, err := g.newest(ctx)
 	if err != nil {
 		g.add("incidents", "recent incidents", nil, err)
@@ -269,21 +282,48 @@ func (g *gatherer) newest(ctx context.Context) (out []incident.Incident, err err
 	return out, err
 }
 
-// write makes the file. What is there already is left alone.
-func (g *gatherer) write() (err error) {
-	const folder = "vllm-medic-support"
+// bundleFile is where the bundle goes. The file is made before anything is collected, so that nobody waits for what
+// cannot be written.
+type bundleFile struct {
+	to      io.WriteCloser
+	path    string
+	written bool
+}
+
+// begin makes the file. What is there already is left alone.
+func (g *gatherer) begin() (*bundleFile, error) {
 	if *g.out == standardOutput {
-		return bundle.Write(g.t.out, folder, g.items, time.Now())
+		return &bundleFile{to: openWriter{g.t.out}}, nil
 	}
 	f, err := os.OpenFile(*g.out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists; choose another name", *g.out)
+		return nil, fmt.Errorf("%s exists; choose another name", *g.out)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return bundle.Write(f, folder, g.items, time.Now())
+	return &bundleFile{to: f, path: *g.out}, nil
+}
+
+// openWriter stays open.
+type openWriter struct{ io.Writer }
+
+// Close does nothing.
+func (openWriter) Close() error { return nil }
+
+// write writes the bundle.
+func (f *bundleFile) write(items []bundle.Item) error {
+	err := errors.Join(bundle.Write(f.to, "vllm-medic-support", items, time.Now()), f.to.Close())
+	f.written = err == nil
+	return err
+}
+
+// abandon takes away a file that holds no whole bundle.
+func (f *bundleFile) abandon() {
+	if !f.written && f.path != "" {
+		_ = f.to.Close()      // it is thrown away, and may be closed already
+		_ = os.Remove(f.path) // there is nothing else to do
+	}
 }
 
 // cleanerFor knows every secret that a configuration names, and those of this machine.

@@ -244,6 +244,27 @@ func TestASupportBundleReplacesNoFile(t *testing.T) {
 	}
 }
 
+// Whoever waits for a bundle must not learn at the end that there is no place for it: nothing is collected then.
+func TestASupportBundleLooksForItsPlaceFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"medic.yaml": "pools: []\n", "mine.txt": "mine"})
+	ops := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the bot was asked") }))
+	t.Cleanup(ops.Close)
+	for _, out := range []string{filepath.Join(dir, "mine.txt"), filepath.Join(dir, "nowhere", "bundle.tar.gz"), dir} {
+		code, _, errs := call{args: []string{
+			"support-bundle", "--config", filepath.Join(dir, "medic.yaml"), "-o", out, "--ops", ops.URL,
+		}}.run(t)
+		if code != exitFail || !strings.Contains(errs, out) {
+			t.Errorf("-o %s: exit %d, %q", out, code, errs)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+}
+
 // A bot whose listener ops has TLS is read like any other once its authority is named, and not before.
 func TestASupportBundleReadsAListenerWithTLS(t *testing.T) {
 	t.Parallel()

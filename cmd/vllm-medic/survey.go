@@ -103,7 +103,7 @@ func survey(ctx context.Context, t terminal, f *surveyFlags, format string) erro
 		return nil
 	}
 	if !f.watch {
-		s.Progress = progress(t.err)
+		s.Progress = newProgress(t).counting("models")
 		return show(ctx, t.out, s)
 	}
 	return f.watching(ctx, t, format, func(ctx context.Context, w io.Writer) error { return show(ctx, w, s) })
@@ -247,18 +247,4 @@ func matched(match map[string]string) string {
 		return ""
 	}
 	return " with " + strings.Join(pairs, ", ")
-}
-
-// progress tells a person at a terminal how far a look has come, on a line that goes away.
-func progress(w io.Writer) func(done, all int) {
-	if !isTerminal(w) {
-		return nil
-	}
-	return func(done, all int) {
-		line := fmt.Sprintf("\r%d of %d models", done, all)
-		if done == all {
-			line = "\r\x1b[K"
-		}
-		_, _ = io.WriteString(w, line) // a terminal that is gone cannot be told so
-	}
 }

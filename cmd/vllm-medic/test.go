@@ -58,7 +58,7 @@ func test(t terminal) *cobra.Command {
 		if err != nil {
 			return usageError{fmt.Sprintf("--run: %v", err)}
 		}
-		files, err := runTests(cmd.Context(), paths, wanted)
+		files, err := runTests(cmd.Context(), paths, wanted, newProgress(t))
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,9 @@ func test(t terminal) *cobra.Command {
 }
 
 // runTests reads and runs every file; one with errors does not stop the others.
-func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playbooktest.FileResult, error) {
+func runTests(
+	ctx context.Context, paths []string, only *regexp.Regexp, p progress,
+) ([]playbooktest.FileResult, error) {
 	builtin, err := catalog.Files()
 	if err != nil {
 		return nil, err
@@ -104,6 +106,7 @@ func runTests(ctx context.Context, paths []string, only *regexp.Regexp) ([]playb
 		if err != nil {
 			return nil, err
 		}
+		f.Progress = p.counting("tests of " + path)
 		out = append(out, playbooktest.FileResult{File: path, Results: f.Run(ctx, only)})
 		if err := ctx.Err(); err != nil {
 			return nil, err

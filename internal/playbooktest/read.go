@@ -25,6 +25,9 @@ const defaultInterval = 15 * time.Second
 
 // File is a file of tests without an error in its form, with the playbooks that it tests.
 type File struct {
+	// Progress is told how many of the file's tests have run, one call after the other; nil is told nothing.
+	Progress func(done, all int)
+
 	// Name is the path as it was given.
 	Name     string
 	interval time.Duration

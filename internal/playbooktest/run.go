@@ -69,10 +69,20 @@ func (f *File) Run(ctx context.Context, only *regexp.Regexp) []Result {
 	out := make([]Result, len(jobs))
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	tell := func(more int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done += more; f.Progress != nil {
+			f.Progress(done, len(jobs))
+		}
+	}
+	tell(0)
 	for i, j := range jobs {
 		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-slots; tell(1) }()
 			out[i] = f.run(ctx, *j.test, j.dialect)
 		})
 	}
