@@ -20,8 +20,8 @@ type surveyView struct {
 
 // printSurvey prints one line for each model, the worst first, and what is known of those in trouble.
 func printSurvey(w io.Writer, s app.Survey, v surveyView) {
-	say(w, "%s, data as of %s; targets of profile %s: %s\n%s\n\n", count(len(s.Models), "model"), clock(s.At),
-		s.SLO.Profile, targetsText(s.SLO), healthCounts(s.Models))
+	say(w, "%s, data as of %s\n%s\n\n%s\n\n", count(len(s.Models), "model"), clock(s.At), healthCounts(s.Models),
+		profileText(s.SLO))
 	printModels(w, s.Models)
 	for _, m := range s.Models {
 		if v.full || m.Health.Wrong() && !v.brief {
@@ -33,6 +33,11 @@ func printSurvey(w io.Writer, s app.Survey, v surveyView) {
 	if !v.full && len(s.Models) > 0 && s.Models[0].Health.Wrong() {
 		say(w, "\nAdd the name of a model to see more of it, and --all to see everything: %s\n", cell(s.Models[0].Name))
 	}
+}
+
+// profileText is "Targets of profile chat: TTFT p95 ≤ 500 ms".
+func profileText(slo incident.SLO) string {
+	return "Targets of profile " + slo.Profile + ": " + targetsText(slo)
 }
 
 // targetsText is "TTFT p95 ≤ 500 ms, TPOT p95 ≤ 50 ms".

@@ -68,7 +68,7 @@ func (f *reportFile) write(r web.HealthReport) error {
 func (f *surveyFlags) report(s app.Survey) web.HealthReport {
 	r := web.HealthReport{
 		At: s.At, Source: f.shownURL(), Summary: healthCounts(s.Models), Rules: s.Rules.Text, Secrets: f.secrets(),
-		Targets: "Targets of profile " + s.SLO.Profile + ": " + targetsText(s.SLO),
+		Targets: profileText(s.SLO),
 	}
 	targets := targetsOf(s.Models)
 	for _, c := range targets {

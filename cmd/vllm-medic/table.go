@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,15 +12,15 @@ type table struct {
 	rows [][]string
 	// clip are the columns that are cut when a line would be too wide, the first one first, down to leastCell.
 	clip []int
-	// own is a column whose cells are never cut: a cell that is too long for it is alone on its line, and the rest of the
-	// row is below it; -1: there is none.
+	// own is a column whose cells are never cut: a cell that is too long for it has a line with the last cell of its row,
+	// and the rest of the row is below it; -1: there is none.
 	own int
 	// tones are the colors of the first cell of each row; nil: none.
 	tones []tone
 }
 
 const (
-	leastCell = 10
+	leastCell = 12
 	cellGap   = 2
 )
 
@@ -28,9 +29,12 @@ func (t table) print(w io.Writer) {
 	widths := t.widths()
 	for n, row := range t.rows {
 		line := ""
-		for c, text := range row {
+		for c := range row {
+			text := row[c]
 			if c == t.own && utf8.RuneCountInString(text) > widths[c] {
-				t.line(w, n, widths[0], line+text)
+				last := len(row) - 1
+				t.line(w, n, widths[0], line+text+"  "+row[last])
+				row = append(slices.Clone(row[:last]), "")
 				line = strings.Repeat(" ", utf8.RuneCountInString(line)+widths[c]+cellGap)
 				continue
 			}
@@ -44,7 +48,7 @@ func (t table) print(w io.Writer) {
 // line writes one line, whose first cell has the color of its row.
 func (t table) line(w io.Writer, row, first int, line string) {
 	line = strings.TrimRight(line, " ")
-	if row >= len(t.tones) || utf8.RuneCountInString(line) <= first {
+	if row >= len(t.tones) || utf8.RuneCountInString(line) <= first || strings.HasPrefix(line, " ") {
 		say(w, "%s\n", line)
 		return
 	}
