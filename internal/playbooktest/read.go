@@ -25,11 +25,9 @@ const defaultInterval = 15 * time.Second
 
 // File is a file of tests without an error in its form, with the playbooks that it tests.
 type File struct {
-	// Progress is told how many of the file's tests have run, one call after the other; nil is told nothing.
-	Progress func(done, all int)
-
-	// Name is the path as it was given.
+	// Name is the path as it was given. Progress is told how many tests have run, one call after the other; or nil.
 	Name     string
+	Progress func(done, all int)
 	interval time.Duration
 	catalog  *playbooks.Catalog
 	tests    []test
