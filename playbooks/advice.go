@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
@@ -22,6 +23,9 @@ func (l *loader) placeholders(at strictyaml.Value, advice string) {
 	}
 }
 
+// aside is a value in brackets that the sentence does without.
+var aside = regexp.MustCompile(`\s\((?:now|usually) \{[^{}\s]*\}\)`)
+
 // namedIn are the signals that an advice names.
 func namedIn(advice string) []string {
 	var out []string
@@ -32,12 +36,20 @@ func namedIn(advice string) []string {
 }
 
 // filled puts the values in. What is not known is said so: a person must not read a guess.
+// What says nothing is left out: "(now {x})" without a value, and what compares pods of which none stands out.
 func (c *Catalog) filled(advice string, readings map[string]incident.Reading) string {
+	advice = aside.ReplaceAllStringFunc(advice, func(m string) string {
+		if name := namedIn(m); !readings[name[0]].HasValue() {
+			return ""
+		}
+		return m
+	})
+	advice = c.withoutNone(advice, readings)
 	return placeholder().ReplaceAllStringFunc(advice, func(m string) string {
 		name := m[1 : len(m)-1]
 		r := readings[name]
 		switch {
-		case r.Value == nil && r.Error == "" && c.compares(name, incident.Evidence{Readings: readings}):
+		case c.noneApart(name, readings):
 			return noOutlier
 		case !r.HasValue():
 			return "unknown"
@@ -52,4 +64,43 @@ func (c *Catalog) filled(advice string, readings map[string]incident.Reading) st
 		}
 		return r.Text()
 	})
+}
+
+// noneApart says that the pods of a signal could be compared and none stands out.
+func (c *Catalog) noneApart(name string, readings map[string]incident.Reading) bool {
+	r := readings[name]
+	return r.Value == nil && r.Error == "" && c.compares(name, incident.Evidence{Readings: readings})
+}
+
+// listed is one part of a list in an advice: " TPOT p95: {tpot_outliers};".
+var listed = regexp.MustCompile(`[^.;:]+: \{([^{}\s]*)\}[.;]`)
+
+// withoutNone leaves out what is only about pods that stand out where none does, as long as the list keeps another part.
+func (c *Catalog) withoutNone(advice string, readings map[string]incident.Reading) string {
+	parts := listed.FindAllStringSubmatchIndex(advice, -1)
+	left := len(parts)
+	var out strings.Builder
+	end, capital := 0, false
+	for _, at := range parts {
+		part := advice[at[0]:at[1]]
+		out.WriteString(advice[end:at[0]])
+		end = at[1]
+		if c.noneApart(advice[at[2]:at[3]], readings) && left > 1 {
+			left--
+			text := strings.TrimRight(out.String(), " ")
+			if strings.HasSuffix(part, ".") && strings.HasSuffix(text, ";") { // it was the last one
+				out.Reset()
+				out.WriteString(strings.TrimSuffix(text, ";") + ".")
+			}
+			capital = capital || strings.HasSuffix(text, ".") || text == ""
+			continue
+		}
+		if capital {
+			body := strings.TrimLeft(part, " ")
+			part = part[:len(part)-len(body)] + strings.ToUpper(body[:1]) + body[1:]
+			capital = false
+		}
+		out.WriteString(part)
+	}
+	return out.String() + advice[end:]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
@@ -12,6 +13,7 @@ import (
 // Catalog is everything that Load read: signals, profiles and playbooks. It does not change and is safe for concurrent
 // use.
 type Catalog struct {
+	window    time.Duration // of rates
 	signals   []incident.Signal
 	targets   map[string]string // signal -> the field of the SLO that is its target
 	byName    map[string]incident.Signal
@@ -151,7 +153,12 @@ type diagnosis struct {
 	never     []never
 	noAction  string
 	steps     []step
-	at        strictyaml.Value
+	// headline, affected and compare are what is said of it beside the summary; level is that of incident.Diagnosis.
+	headline []string
+	affected []string
+	compare  []compared
+	level    string
+	at       strictyaml.Value
 }
 
 // acts says whether the diagnosis asks for a change or for a person.

@@ -92,14 +92,26 @@ func (c *Catalog) Diagnose(in Input) Result {
 	for _, r := range rivals {
 		out.Diagnosis.Doubts = append(out.Diagnosis.Doubts, c.doubt(r, chosen))
 	}
+	out.Diagnosis.Affected = c.affectedPods(chosen, in.Evidence, out.Readings)
+	out.Diagnosis.Compared = c.comparedPods(d, in.Evidence, out.Diagnosis.Affected)
+	out.Diagnosis.Level = d.level
+	out.Diagnosis.Headline = found{
+		catalog: c, evidence: in.Evidence, readings: out.Readings, affected: out.Diagnosis.Affected, compare: d.compare,
+	}.headline(d.headline)
 	out.Acts = d.acts()
 	for _, n := range slices.Concat(d.never, d.owner.never) {
-		out.Diagnosis.Never = append(out.Diagnosis.Never, n.fact())
+		fact := n.fact()
+		if n.knob == knobRestart && len(out.Diagnosis.Affected) > 0 { // the advice says what to do with these
+			fact.Knob = "the other pods"
+		}
+		out.Diagnosis.Never = append(out.Diagnosis.Never, fact)
 	}
 	var steps []incident.StepRequest
 	steps, out.Diagnosis.Skipped = proposed(d, sel, f, rivals)
+	known := namesFor(in.Pool, in.Evidence, out.Diagnosis.Affected)
 	for i, s := range steps {
 		steps[i].Advice = c.filled(s.Advice, out.Readings)
+		steps[i].Commands = known.fillAll(s.Commands)
 	}
 	out.Steps = steps
 	if !d.acts() {

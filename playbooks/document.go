@@ -146,6 +146,16 @@ type diagnosisDoc struct {
 	Rank    int    `yaml:"rank"`
 	Summary string `yaml:"summary"`
 	Source  string `yaml:"source"`
+	// What the headline says: the first of these lines whose values are all known; default: the worst reading. {signal} is
+	// its value, {pods} are the affected pods. For example: no tokens for {silence} ({stalled_pods} of {pods_serving} pods
+	// stalled).
+	Headline []string `yaml:"headline"`
+	// Signals that name the pods that it is about: those of the first one that names any. Headline and commands use them.
+	Affected []string `yaml:"affected"`
+	// Quantities in which the affected pods differ from the others; shown beside each other.
+	Compare []compareDoc `yaml:"compare"`
+	// warning: it is no trouble of the pool itself, and is never shown as critical.
+	Level string `yaml:"level"`
 	// Evaluated for every alert, whichever playbook handles it.
 	Always bool `yaml:"always"`
 	// Evaluated only for the alerts of its own playbook, not for unknown alerts.
@@ -210,6 +220,16 @@ type factorDoc struct {
 
 type adviceDoc struct {
 	Advice string `yaml:"advice"`
+	// Lines of a shell to copy, in order, with {namespace}, {pod}, {node}, {container}, {workload} and {model} in them. The
+	// bot never runs them.
+	Commands []string `yaml:"commands"`
+}
+
+type compareDoc struct {
+	// A signal that has values of single pods.
+	Of string `yaml:"of"`
+	// What messages call it: TTFT p95.
+	As string `yaml:"as"`
 }
 
 type neverDoc struct {

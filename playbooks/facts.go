@@ -22,6 +22,8 @@ type factSource struct {
 	read func(incident.Evidence) (value float64, ok bool)
 	// alerts says that the fact comes from the alerts and not from Kubernetes; metrics, that metrics tell it, too.
 	alerts, metrics bool
+	// pods are those that it counts; nil where it counts none.
+	pods func(incident.Evidence) []incident.AffectedPod
 }
 
 // factSources are the facts that a signal can be, by name. They are counted by us and not measured by Prometheus.
@@ -38,31 +40,17 @@ func factSources() map[string]factSource {
 		}}
 	}
 	return map[string]factSource{
-		"pods_not_ready": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return !p.Ready })
+		"pods_not_ready": countPods(func(p incident.Pod, _ time.Time) bool { return !p.Ready }),
+		"pods_down":      countPods(down),
+		"pods_unscheduled": countPods(func(p incident.Pod, now time.Time) bool {
+			return waitsForNode(p) && now.Sub(p.Unscheduled) >= unscheduledFor
 		}),
-		"pods_down": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return down(p, ev.At) })
-		}),
-		"pods_unscheduled": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool {
-				return waitsForNode(p) && ev.At.Sub(p.Unscheduled) >= unscheduledFor
-			})
-		}),
-		"pods_ready": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.Ready })
-		}),
-		"pods_crash_looping": count(func(ev incident.Evidence) int {
-			return countOf(ev.Cluster.Pods, func(p incident.Pod) bool { return p.CrashLooping })
-		}),
-		"recent_crashes": count(func(ev incident.Evidence) int { return len(crashes(ev, anyCrash)) }),
-		"recent_gpu_ooms": count(func(ev incident.Evidence) int {
-			return len(crashes(ev, outOfGPU))
-		}),
-		"recent_oom_kills": count(func(ev incident.Evidence) int {
-			return len(crashes(ev, func(c incident.Crash) bool { return c.Reason == "OOMKilled" }))
-		}),
-		"recent_rollouts": count(rollouts),
+		"pods_ready":         countPods(func(p incident.Pod, _ time.Time) bool { return p.Ready }),
+		"pods_crash_looping": countPods(func(p incident.Pod, _ time.Time) bool { return p.CrashLooping }),
+		"recent_crashes":     countCrashes(anyCrash),
+		"recent_gpu_ooms":    countCrashes(outOfGPU),
+		"recent_oom_kills":   countCrashes(func(c incident.Crash) bool { return c.Reason == "OOMKilled" }),
+		"recent_rollouts":    count(rollouts),
 		factVersions: {unit: incident.UnitCount, metrics: true, read: func(ev incident.Evidence) (float64, bool) {
 			return float64(len(ev.Versions)), len(ev.Versions) > 0
 		}},
@@ -74,6 +62,45 @@ func factSources() map[string]factSource {
 		"dead_alerts": {unit: incident.UnitCount, alerts: true, read: func(ev incident.Evidence) (float64, bool) {
 			return float64(len(ev.DeadAlerts)), ev.DeadAlerts != nil
 		}},
+	}
+}
+
+// countPods counts the pods that are so.
+func countPods(want func(p incident.Pod, now time.Time) bool) factSource {
+	all := func(ev incident.Evidence) (out []incident.AffectedPod) {
+		for _, p := range ev.Cluster.Pods {
+			if want(p, ev.At) {
+				out = append(out, incident.AffectedPod{Pod: p.Name, Container: endedIn(ev, p.Name)})
+			}
+		}
+		return out
+	}
+	return factSource{unit: incident.UnitCount, pods: all, read: func(ev incident.Evidence) (float64, bool) {
+		return float64(len(all(ev))), true
+	}}
+}
+
+// endedIn is the container of a pod that ended lately; empty where none did.
+func endedIn(ev incident.Evidence, pod string) string {
+	for _, c := range crashes(ev, anyCrash) {
+		if c.Pod == pod {
+			return c.Container
+		}
+	}
+	return ""
+}
+
+// countCrashes counts the recent ends of containers that are so.
+func countCrashes(want func(incident.Crash) bool) factSource {
+	return factSource{
+		unit: incident.UnitCount,
+		pods: func(ev incident.Evidence) (out []incident.AffectedPod) {
+			for _, c := range crashes(ev, want) {
+				out = append(out, incident.AffectedPod{Pod: c.Pod, Container: c.Container})
+			}
+			return out
+		},
+		read: func(ev incident.Evidence) (float64, bool) { return float64(len(crashes(ev, want))), true },
 	}
 }
 

@@ -111,6 +111,7 @@ func (l *loader) options() {
 		l.add(strictyaml.Problem{Text: fmt.Sprintf("the window %s is not between %s and %s", w, minWindow, maxWindow)})
 		w = defaultWindow
 	}
+	l.catalog.window = w
 	l.window, l.recent = model.Duration(w).String(), model.Duration(newest(w)).String()
 	if l.opts.MaxWarmUp < 0 {
 		l.add(strictyaml.Problem{Text: fmt.Sprintf("the longest warm-up %s is negative", l.opts.MaxWarmUp)})

@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -68,6 +69,12 @@ func (s selection) signals() map[string]bool {
 	for _, d := range s.diagnoses {
 		add(d.when)
 		add(d.inDoubt)
+		for _, name := range slices.Concat(d.affected, namedIn(strings.Join(d.headline, " "))) {
+			out[name] = true
+		}
+		for _, q := range d.compare {
+			out[q.of] = true
+		}
 		for _, st := range d.steps {
 			add(st.condition)
 			if knob, ok := st.request.Kind.Knob(); ok {

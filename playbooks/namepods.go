@@ -16,17 +16,31 @@ func (c *Catalog) namePods(list []incident.Condition, readings map[string]incide
 	return list
 }
 
-// podsMeant names the pods that a value is of: all outliers, those that were counted, or the one that was picked as the
-// worst. Nobody is named where there is no other pod, and where the value is that of the whole pool.
+// podsMeant names the pods that a value is of. Nobody is named where there is no other pod, and where the value is that
+// of the whole pool.
 func (c *Catalog) podsMeant(signal string, r incident.Reading) []string {
 	_, apart := c.peers[signal]
 	_, side := c.versions[signal]
 	_, last := c.last[signal]
-	if !r.HasValue() || len(r.Pods) < 2 && !apart && !side && !last {
+	if len(r.Pods) < 2 && !apart && !side && !last {
 		return nil
 	}
+	var names []string
+	for _, p := range c.valuesMeant(signal, r) {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// valuesMeant are the values of the pods that a value is of: all outliers, those that were counted, or the one that was
+// picked as the worst.
+func (c *Catalog) valuesMeant(signal string, r incident.Reading) []incident.PodValue {
+	_, apart := c.peers[signal]
+	_, last := c.last[signal]
 	meant := slices.Clone(r.Pods)
 	switch {
+	case !r.HasValue():
+		return nil
 	case apart, last:
 	case counts(r):
 		meant = slices.DeleteFunc(meant, func(p incident.PodValue) bool { return p.Value == 0 })
@@ -36,11 +50,7 @@ func (c *Catalog) podsMeant(signal string, r incident.Reading) []string {
 	default:
 		return nil
 	}
-	var names []string
-	for _, p := range meant {
-		names = append(names, p.Name())
-	}
-	return names
+	return meant
 }
 
 // counts says that a reading is the number of pods that are 1, the others being 0.

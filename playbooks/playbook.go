@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
 )
 
@@ -98,6 +99,12 @@ func (l *loader) diagnosis(at strictyaml.Value, owner *playbook, doc diagnosisDo
 		inDoubt:  l.rule(at.Key("in_doubt"), doc.InDoubt),
 		explains: l.repeated(at, "explains", doc.Explains),
 		never:    l.nevers(at, doc.Never),
+	}
+	d.headline = l.headlines(at, doc.Headline)
+	d.affected = l.affected(at, doc.Affected)
+	d.compare = l.compares(at, d.affected, doc.Compare)
+	if d.level = doc.Level; d.level != "" && d.level != incident.LevelWarning {
+		l.add(at.Key("level").Problem("level: %s", strictyaml.NotOneOf(d.level, []string{incident.LevelWarning})))
 	}
 	d.steps = l.steps(at, d, doc.Steps)
 	switch {

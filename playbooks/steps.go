@@ -261,7 +261,9 @@ func (d stepDoc) requests() []incident.StepRequest {
 		}
 	}
 	if d.Manual != nil {
-		out = append(out, incident.StepRequest{Kind: incident.StepManual, Advice: strings.TrimSpace(d.Manual.Advice)})
+		out = append(out, incident.StepRequest{
+			Kind: incident.StepManual, Advice: strings.TrimSpace(d.Manual.Advice), Commands: slices.Clone(d.Manual.Commands),
+		})
 	}
 	return out
 }
@@ -348,6 +350,7 @@ func (l *loader) addend(at strictyaml.Value, field string, add int64) {
 func (l *loader) manual(at strictyaml.Value, field string, doc stepDoc) {
 	l.need(at.Key(field), "advice", strings.TrimSpace(doc.Manual.Advice))
 	l.placeholders(at.Key(field).Key("advice"), doc.Manual.Advice)
+	l.commands(at.Key(field), doc.Manual.Commands)
 	for name, set := range map[string]bool{
 		fieldUndo: doc.Undo != "", fieldRevertAfter: doc.RevertAfter != nil, fieldWarmUp: doc.WarmUp != nil,
 	} {

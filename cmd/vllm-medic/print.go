@@ -113,6 +113,11 @@ func printDiagnosis(w io.Writer, inc incident.Incident, all bool) {
 	if d.Name != cause.Name {
 		say(w, "\n  last diagnosis: %s\n  (%s)\n", d.Summary, d.Name)
 	}
+	if pods, differ := present.WhyPods(inc); pods != "" {
+		for _, q := range differ {
+			say(w, "    %s: %s %s (others %s)\n", pods, q.Label, q.Seen, q.Others)
+		}
+	}
 	if all {
 		printConditions(w, inc)
 	} else {

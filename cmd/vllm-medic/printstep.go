@@ -17,6 +17,9 @@ func printStep(w io.Writer, s incident.Step) {
 	if why := present.Reason(s); why != "" {
 		say(w, "        %s\n", why)
 	}
+	for _, line := range present.Commands(s) {
+		say(w, "        $ %s\n", line)
+	}
 	if s.Kind == incident.StepManual {
 		return
 	}

@@ -187,6 +187,9 @@ func printByHand(w io.Writer, inc incident.Incident) {
 	say(w, "\n  manual steps\n")
 	for n, s := range inc.Plan.Steps {
 		say(w, "    %d. %s\n", n+1, strings.Join(nonEmpty(cell(s.Title), s.Why), ": "))
+		for _, line := range present.Commands(s) {
+			say(w, "       $ %s\n", line)
+		}
 	}
 }
 

@@ -89,6 +89,7 @@ func podsFacts(pods []corev1.Pod, container string) []incident.Pod {
 func podFacts(pod *corev1.Pod, container string) incident.Pod {
 	out := incident.Pod{
 		Name:        pod.Name,
+		Node:        pod.Spec.NodeName,
 		Phase:       string(pod.Status.Phase),
 		Ready:       podReady(pod),
 		Terminating: pod.DeletionTimestamp != nil,

@@ -11,6 +11,14 @@ type Diagnosis struct {
 	Name     string `json:"name"`
 	Summary  string `json:"summary"`
 	Rule     string `json:"rule"`
+	// Headline says in a line what is wrong, with the readings of the moment: "no tokens for 6 min (1 of 1 pods
+	// stalled)". Empty where the playbook has no such line, or where one of its values isn't known.
+	Headline string `json:"headline,omitempty"`
+	// Level is LevelWarning where the cause is no trouble of the pool itself, so that nothing of it is critical; else empty.
+	Level string `json:"level,omitempty"`
+	// Affected are the pods that it is about, the worst first; Compared is how these differ from the others.
+	Affected []AffectedPod `json:"affected,omitempty"`
+	Compared []Compared    `json:"compared,omitempty"`
 	// Evidence are the conditions of the rule with the values seen.
 	Evidence []Condition `json:"evidence"`
 	// Healthy names the signals that must be back within their thresholds before the incident counts as recovered.
@@ -30,6 +38,44 @@ type Diagnosis struct {
 	Skipped []string `json:"skipped,omitempty"`
 	// Doc is the path of the runbook page, for example "docs/playbooks/high-ttft.md".
 	Doc string `json:"doc,omitempty"`
+}
+
+// LevelWarning is the Level of a diagnosis that is about something else than the pool, such as an alert rule.
+const LevelWarning = "warning"
+
+// AffectedPod is a pod that a diagnosis is about.
+type AffectedPod struct {
+	Pod string `json:"pod"`
+	// Rank is the data-parallel rank where it is about that one alone, else empty.
+	Rank string `json:"rank,omitempty"`
+	// Container is the container that ended, where that is what the diagnosis is about.
+	Container string `json:"container,omitempty"`
+	// Node is the node that it runs on; empty where that is not known.
+	Node string `json:"node,omitempty"`
+}
+
+// Name is what people call it: "llama-0", or "llama-0 rank 2".
+func (p AffectedPod) Name() string { return PodValue{Pod: p.Pod, Rank: p.Rank}.Name() }
+
+// PodWords is "pod f", "pods f and g", "4 pods"; empty for none.
+func PodWords(all []AffectedPod) string {
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return "pod " + all[0].Name()
+	case 2:
+		return "pods " + all[0].Name() + " and " + all[1].Name()
+	}
+	return FormatValue(float64(len(all)), UnitCount) + " pods"
+}
+
+// Compared is one quantity of the affected pods beside the others: "TTFT p95", "75.1 s", "0.3 s". Each value is the
+// highest of its side.
+type Compared struct {
+	Label  string `json:"label"`
+	Seen   string `json:"seen"`
+	Others string `json:"others"`
 }
 
 // Cause is what is kept of a diagnosis when the evidence is not: its names, what it says and where its runbook is.

@@ -76,8 +76,9 @@ type StepRequest struct {
 	// Chosen is the value that a person chose, a smaller change than Factor or Add lead to; 0 when nobody did.
 	Chosen int64  `json:"-"`
 	Why    string `json:"why,omitempty"`
-	// Advice is the text of a manual step.
-	Advice string `json:"advice,omitempty"`
+	// Advice is the text of a manual step, Commands are those of Step.
+	Advice   string   `json:"advice,omitempty"`
+	Commands []string `json:"commands,omitempty"`
 	// RevertAfter makes the step a mitigation: it is undone when the pool has been healthy for this long. 0: it is kept.
 	RevertAfter time.Duration `json:"revert_after,omitempty"`
 	// WarmUp is how long after the rollout the effect cannot be judged yet.
@@ -155,11 +156,14 @@ type Step struct {
 	Kind   StepKind `json:"kind"`
 	// Title names the change with both values, "Scale llama-70b from 2 to 3 replicas", or is the advice. Of an absent From
 	// it has what that means.
-	Title  string `json:"title"`
-	Why    string `json:"why,omitempty"`
-	Target Target `json:"target,omitzero"`
-	From   Value  `json:"from"`
-	To     Value  `json:"to"`
+	Title string `json:"title"`
+	Why   string `json:"why,omitempty"`
+	// Commands are lines of a shell for a person to run for a manual step, in this order. They are about the first of the
+	// pods that the diagnosis is about. Nothing of the bot runs them.
+	Commands []string `json:"commands,omitempty"`
+	Target   Target   `json:"target,omitzero"`
+	From     Value    `json:"from"`
+	To       Value    `json:"to"`
 	// Assumed is what an absent From is taken to mean where only the configuration says it. Absent: nothing is assumed.
 	Assumed Value `json:"assumed,omitzero"`
 	// Undo is the value that the way back restores.

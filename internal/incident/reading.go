@@ -363,7 +363,9 @@ func (c Cluster) NotRead(p Part) (u Unread, ok bool) {
 
 // Pod is one pod of a workload. Those that ended for good, and that their owner replaces, are none.
 type Pod struct {
-	Name     string    `json:"name"`
+	Name string `json:"name"`
+	// Node is the node that it runs on; empty while none has it.
+	Node     string    `json:"node,omitempty"`
 	Ready    bool      `json:"ready"`
 	Restarts int64     `json:"restarts"`
 	Started  time.Time `json:"started,omitzero"`

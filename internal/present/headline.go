@@ -30,11 +30,15 @@ func LevelOf(inc incident.Incident) Level {
 		return LevelEnded
 	case inc.Pool == "":
 		return LevelWarning // nobody has looked how bad it is
+	case FollowUp(inc):
+		return LevelWarning // the cause needs a human, however the metrics are
 	case !inc.HealthySince.IsZero(), justLifted(inc):
 		if _, many := turnsAway(inc); many {
 			return LevelWarning
 		}
 		return LevelHealthy
+	case inc.Diagnosis != nil && inc.Diagnosis.Level == incident.LevelWarning:
+		return LevelWarning
 	case inc.Severity() == "critical", inc.Severity() == "page":
 		return LevelCritical
 	}
@@ -138,8 +142,12 @@ func unchangedText(inc incident.Incident) string {
 	return ""
 }
 
-// trouble is the worst reading with its limit, else the alerts: a cause without a number says less.
+// trouble is what the playbook says of the diagnosis, else the worst reading with its limit, else the alerts: a cause
+// without a number says less.
 func trouble(inc incident.Incident) string {
+	if text := diagnosed(inc); text != "" && !Outdated(inc) {
+		return text
+	}
 	if text := worstText(inc); text != "" {
 		return text
 	}
@@ -151,6 +159,14 @@ func trouble(inc incident.Incident) string {
 		fires += ", no diagnosis"
 	}
 	return firstNamed(leading(inc)) + fires
+}
+
+// diagnosed is what the playbook says of the diagnosis, with the readings of the moment.
+func diagnosed(inc incident.Incident) string {
+	if inc.Diagnosis == nil {
+		return ""
+	}
+	return Line(inc.Diagnosis.Headline)
 }
 
 // unexplained says that somebody looked, and found neither a cause nor a reading that is out of its limits.
@@ -229,6 +245,9 @@ func soFar(s incident.Step, a *incident.Active) string {
 func healthyNews(inc incident.Incident) string {
 	if r, many := turnsAway(inc); many {
 		return "fast again, but " + r.Text() + " of requests are rejected"
+	}
+	if text := diagnosed(inc); text != "" && FollowUp(inc) {
+		return text + ", healthy again"
 	}
 	if active := inc.Mitigations(); len(active) > 0 {
 		return "recovered, temporary " + noun(active[len(active)-1]) + " in place"

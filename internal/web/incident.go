@@ -44,6 +44,10 @@ type incidentPage struct {
 	Cause, More                 string
 	NotKept                     string
 	Numbers                     []number
+	DoNow                       *present.DoNow
+	WhyPods                     string
+	Differ                      []incident.Compared
+	LastLineOf, LastLine        string
 	Doubts                      []doubtRow
 	Rules                       []conditionRow
 	Steps, Earlier              []stepRow
@@ -110,6 +114,11 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 		p.Cause = present.Cause(d.Summary)
 		p.More = strings.TrimSpace(strings.TrimPrefix(present.Line(d.Summary), p.Cause))
 		p.Numbers, p.Rules, p.Doubts = h.numbers(inc), conditions(inc), doubts(inc)
+		p.WhyPods, p.Differ = present.WhyPods(inc)
+		p.LastLineOf, p.LastLine = present.LastLine(inc)
+	}
+	if now, ok := present.DoNowFor(inc); ok && p.Ask == nil {
+		p.DoNow = &now
 	}
 	for _, s := range inc.AppliedEarlier {
 		p.Earlier = append(p.Earlier, f.step(inc, s))

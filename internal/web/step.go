@@ -18,6 +18,7 @@ type stepRow struct {
 	Reason           []piece
 	Tried            []piece
 	Facts            []fact
+	Commands         []string
 	Cautions, Blocks []string
 	Checks           []check
 	Passed           string
@@ -37,7 +38,7 @@ type moveRow struct {
 func (f frame) step(inc incident.Incident, s incident.Step) stepRow {
 	row := stepRow{
 		ID: s.ID, Title: present.Name(s), State: present.StepState(s), Tone: tone(s), Diff: s.Diff, Why: s.Why,
-		Manual: s.Kind == incident.StepManual, Cautions: s.Cautions(),
+		Manual: s.Kind == incident.StepManual, Cautions: s.Cautions(), Commands: present.Commands(s),
 	}
 	if row.Manual {
 		return row

@@ -147,6 +147,9 @@ func (c *composer) stepDetails(s incident.Step, most int) []slackgo.RichTextElem
 		richLine{}.with(exact(present.Name(s), 300), asBold).with(" ("+exact(string(s.State), 20)+")", nil),
 		richLine{}.with(exact(s.Why, 300), nil),
 	}
+	if all := present.Commands(s); len(all) > 0 {
+		return append(sections(lines), c.commands(all, most)...)
+	}
 	for n, g := range s.Guardrails {
 		if n == most {
 			lines = append(lines, richLine{}.with(present.More(len(s.Guardrails)-n), nil))

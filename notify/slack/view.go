@@ -41,6 +41,7 @@ type detail struct {
 	name    int  // characters of a step's title
 	chart   bool // or a sparkline
 	queries bool // links to queries
+	manual  int  // commands of manual steps in the open part
 	rest    bool // what ranks behind everything else: other causes, other steps, checks
 }
 
@@ -48,7 +49,7 @@ type detail struct {
 func details() []detail {
 	full := detail{
 		numbers: 4, never: 4, changes: 2, alerts: 4, steps: 8, diff: 25, text: 300, name: 150, chart: true, queries: true,
-		rest: true,
+		manual: 3, rest: true,
 	}
 	short := full
 	short.text, short.queries, short.rest = 200, false, false
@@ -58,8 +59,8 @@ func details() []detail {
 	bare.never = 0
 	return []detail{
 		full, short, calm, bare,
-		{numbers: 3, alerts: 2, steps: 6, diff: 10, text: 120, name: 100, chart: true},
-		{numbers: 1, alerts: 1, steps: 5, diff: 5, text: 60, name: 60},
+		{numbers: 3, alerts: 2, steps: 6, diff: 10, text: 120, name: 100, chart: true, manual: 3},
+		{numbers: 1, alerts: 1, steps: 5, diff: 5, text: 60, name: 60, manual: 1},
 	}
 }
 

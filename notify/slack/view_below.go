@@ -46,7 +46,7 @@ func (c *composer) nevers(inc incident.Incident) []string {
 		change, knob := present.Line(n.Change), present.Line(n.Knob)
 		switch {
 		case change+knob == "":
-		case knob == "pods":
+		case strings.HasSuffix(knob, "pods"):
 			all = append(all, escape(n.What(), 80))
 		default:
 			all = append(all, strings.TrimSpace(escape(change, 40)+" "+code(knob, 60)))
@@ -114,11 +114,12 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if !c.detail.rest {
 		return
 	}
-	var manual []richLine
+	var manual []slackgo.RichTextElement
+	advices := 0
 	var others []string
 	checks := checksOf(open)
 	if !advised(inc) {
-		manual = c.manual(inc)
+		manual, advices = c.folded(inc), len(c.manual(inc))
 	}
 	if !present.Outdated(inc) {
 		if also := holding(inc, false); also != "" {
@@ -136,7 +137,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	}
 	skipped := c.skipped(inc)
 	inner := &composer{opts: c.opts, detail: c.detail}
-	inner.rich(sections(manual)...)
+	inner.rich(manual...)
 	inner.smallProse(others...)
 	inner.smallProse(skipped...)
 	inner.smallProse(checks...)
@@ -147,7 +148,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if n := passed(open); n > 0 && !c.opts.NoFold { // else the last line says it
 		title = append(title, present.Counted(n, "safety check")+" passed")
 	}
-	if n := len(manual); n > 0 {
+	if n := advices; n > 0 {
 		title = append(title, present.Counted(n, "manual option"))
 	}
 	if len(others) > 0 {

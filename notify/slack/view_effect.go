@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	slackgo "github.com/slack-go/slack"
+
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
@@ -183,6 +185,15 @@ func (c *composer) manual(inc incident.Incident) []richLine {
 		}
 	}
 	return capped(out, c.detail.steps)
+}
+
+// folded is the advice with the commands that belong to it.
+func (c *composer) folded(inc incident.Incident) []slackgo.RichTextElement {
+	out := sections(c.manual(inc))
+	if now, ok := present.DoNowFor(inc); ok && len(out) > 0 {
+		out = append(out, c.commands(now.Commands, c.detail.manual)...)
+	}
+	return out
 }
 
 // advised says that there is nothing but advice: no step of the plan is for the bot, or none that it may run.

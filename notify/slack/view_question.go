@@ -22,6 +22,7 @@ func (c *composer) deciding(inc incident.Incident) {
 	if len(open) == 0 {
 		c.section(sentence(present.Asked(inc), maxStatus), c.remark(inc))
 		c.why(inc)
+		c.doNow(inc)
 		c.actions("actions", inc, c.general(inc)...)
 		c.below(inc, nil)
 		return

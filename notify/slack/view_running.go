@@ -67,6 +67,7 @@ func (c *composer) watching(inc incident.Incident) {
 	}
 	if inc.HealthySince.IsZero() || present.FollowUp(inc) {
 		c.why(inc)
+		c.doNow(inc)
 	}
 	c.actions("actions", inc, c.watchingChoices(inc)...)
 	c.below(inc, nil)

@@ -23,11 +23,19 @@ func (c *composer) why(inc incident.Incident) {
 		if !current && present.Changed(inc) {
 			head = "*Cause before the change:* "
 		}
-		lines = append(lines, head+escape(present.Cause(present.CauseOf(inc).Summary), c.detail.text))
-		if current {
-			lines = append(append(lines, c.numbers(inc)), c.doubts(inc)...)
+		switch pods := c.whyPods(inc); {
+		case current && pods != "":
+			lines = append(append(lines, pods), c.doubts(inc)...)
+		default:
+			lines = append(lines, head+escape(present.Cause(present.CauseOf(inc).Summary), c.detail.text))
+			if current {
+				lines = append(append(lines, c.numbers(inc)), c.doubts(inc)...)
+			}
 		}
 		c.section(lines...)
+		if current {
+			c.lastLine(inc)
+		}
 	}
 	c.prose(c.gaps(inc)...)
 }
@@ -80,7 +88,11 @@ func (c *composer) numbers(inc incident.Incident) string {
 			out = others
 		}
 	}
-	out = slices.Clone(out[:min(len(out), c.detail.numbers)])
+	most := c.detail.numbers
+	if _, ok := present.DoNowFor(inc); ok && advised(inc) {
+		most = min(most, 2) // the commands matter more
+	}
+	out = slices.Clone(out[:min(len(out), most)])
 	if ready := inc.Cluster.ReadyText(); inc.Cluster.Error == "" && ready != "" {
 		out = append(out, "pods "+ready)
 	}
