@@ -342,3 +342,21 @@ func TestWhatDidNotDecideIsFolded(t *testing.T) {
 		}
 	}
 }
+
+// The commands of a manual step stand below it, for incidents and for models that were looked at.
+func TestManualStepsArePrintedWithTheirCommands(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	inc.Plan = &incident.Plan{Steps: []incident.Step{{
+		Kind: incident.StepManual, State: incident.StepProposed, Title: "Look at it.",
+		Commands: []string{"kubectl -n llm logs f", "kubectl -n llm delete pod 'a b'"},
+	}}}
+	var of, by bytes.Buffer
+	printIncident(&of, inc)
+	printByHand(&by, inc)
+	for _, out := range []string{of.String(), by.String()} {
+		if !strings.Contains(out, "$ kubectl -n llm logs f\n") || !strings.Contains(out, "$ kubectl -n llm delete pod 'a b'\n") {
+			t.Errorf("they are missing in:\n%s", out)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package present
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -82,11 +83,32 @@ func WhyPods(inc incident.Incident) (pods string, differ []incident.Compared) {
 	return Line(incident.PodWords(inc.Diagnosis.Affected)), inc.Diagnosis.Compared
 }
 
-// LastLine is the last line that a container wrote which the diagnosis is about, and whose it is: "pod f (vllm)". Empty
-// where no container ended, or its log was not read.
+// LastLine is the last line that a container wrote which the diagnosis is about, and how that ended: "pod f (vllm, exit
+// code 1)". Empty where no container ended, or its log was not read.
 func LastLine(inc incident.Incident) (of, line string) {
-	if inc.Diagnosis == nil {
+	c, line := lastEnd(inc)
+	if line == "" {
 		return "", ""
+	}
+	how := []string{Line(c.Container)}
+	if reason := Line(c.Reason); reason != "" && reason != "Error" {
+		how = append(how, reason)
+	}
+	how = append(how, "exit code "+strconv.FormatInt(c.ExitCode, 10))
+	return "pod " + Line(c.Pod) + " (" + strings.Join(how, ", ") + ")", line
+}
+
+// ToldByLastLine says that a recent change is the end of a container whose last line is shown.
+func ToldByLastLine(inc incident.Incident, ch incident.RecentChange) bool {
+	c, line := lastEnd(inc)
+	return line != "" && ch.Kind == incident.ChangeRestart && ch.Object == "Pod "+c.Pod && ch.At.Equal(c.At)
+}
+
+// lastEnd is the newest end of a container that the diagnosis is about, and the last line of its log; without a line
+// there is none.
+func lastEnd(inc incident.Incident) (c incident.Crash, line string) {
+	if inc.Diagnosis == nil {
+		return c, ""
 	}
 	for _, p := range inc.Diagnosis.Affected {
 		for _, c := range inc.Cluster.Crashes {
@@ -95,12 +117,12 @@ func LastLine(inc incident.Incident) (of, line string) {
 			}
 			for _, text := range slices.Backward(c.Log) {
 				if text = Line(text); text != "" {
-					return "pod " + Line(c.Pod) + " (" + Line(c.Container) + ")", Clip(text, lastLine)
+					return c, Clip(text, lastLine)
 				}
 			}
 		}
 	}
-	return "", ""
+	return c, ""
 }
 
 // lastLine bounds a line of a log in a message, in characters.
