@@ -152,7 +152,7 @@ type diagnosisDoc struct {
 	Headline []string `yaml:"headline"`
 	// Signals that name the pods that it is about: those of the first one that names any. Headline and commands use them.
 	Affected []string `yaml:"affected"`
-	// Quantities in which the affected pods differ from the others; shown beside each other.
+	// Quantities in which the affected pods differ from the others; shown next to each other.
 	Compare []compareDoc `yaml:"compare"`
 	// warning: it is no trouble of the pool itself, and is never shown as critical.
 	Level string `yaml:"level"`

@@ -81,7 +81,8 @@ func (c *composer) recent(inc incident.Incident) []string {
 	var out []string
 	for _, ch := range inc.Cluster.Changes {
 		before := inc.OpenedAt.Sub(ch.At)
-		if ch.Own || present.ToldByLastLine(inc, ch) || ch.At.IsZero() || before > changesBefore || len(out) == c.detail.changes {
+		if ch.Own || present.ToldByLastLine(inc, ch) || ch.At.IsZero() || before > changesBefore ||
+			len(out) == c.detail.changes {
 			continue
 		}
 		when := ""
