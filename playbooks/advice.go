@@ -75,7 +75,8 @@ func (c *Catalog) noneApart(name string, readings map[string]incident.Reading) b
 // listed is one part of a list in an advice: " TPOT p95: {tpot_outliers};".
 var listed = regexp.MustCompile(`[^.;:]+: \{([^{}\s]*)\}[.;]`)
 
-// withoutNone leaves out what is only about pods that stand out where none does, as long as the list keeps another part.
+// withoutNone leaves out what is only about pods that stand out where none does, as long as the list keeps another
+// part.
 func (c *Catalog) withoutNone(advice string, readings map[string]incident.Reading) string {
 	parts := listed.FindAllStringSubmatchIndex(advice, -1)
 	left := len(parts)

@@ -106,7 +106,8 @@ func nodeOf(ev incident.Evidence, pod string) string {
 
 // comparedPods are the quantities in which the affected pods differ from their peers. What is about the same on both
 // sides tells nothing.
-func (c *Catalog) comparedPods(d *diagnosis, ev incident.Evidence, affected []incident.AffectedPod) []incident.Compared {
+func (c *Catalog) comparedPods(d *diagnosis, ev incident.Evidence, affected []incident.AffectedPod,
+) []incident.Compared {
 	var out []incident.Compared
 	for _, q := range d.compare {
 		name := q.of

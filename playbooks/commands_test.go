@@ -323,7 +323,8 @@ func TestCommandsWithoutKubernetes(t *testing.T) {
 		ev.Readings["stalled_pods"] = r
 		ev.Cluster.NotConfigured = true
 		tt.pool.SLO = chat().SLO
-		got := builtin(t, playbooks.Options{}).Diagnose(playbooks.Input{Alerts: alerts("vLLMStalled"), Pool: tt.pool, Evidence: ev})
+		in := playbooks.Input{Alerts: alerts("vLLMStalled"), Pool: tt.pool, Evidence: ev}
+		got := builtin(t, playbooks.Options{}).Diagnose(in)
 		if nameOf(got.Diagnosis) != "stalled" {
 			t.Fatalf("%s: got %s", tt.name, nameOf(got.Diagnosis))
 		}

@@ -1,7 +1,9 @@
 package playbooks
 
 // Filled is a command with names in it.
-func Filled(line string, values map[string]string) (text string, ok bool) { return names(values).fill(line) }
+func Filled(line string, values map[string]string) (text string, ok bool) {
+	return names(values).fill(line)
+}
 
 // OneWord is a name as a word of a shell.
 func OneWord(value string) (word string, ok bool) { return oneWord(value) }

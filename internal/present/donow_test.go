@@ -26,7 +26,10 @@ func stuck(commands ...string) incident.Incident {
 		Cluster: incident.Cluster{Crashes: []incident.Crash{
 			{Pod: "z", Container: "vllm", Log: []string{"another pod"}},
 			{Pod: "b", Container: "sidecar", Log: []string{"another container"}},
-			{Pod: "b", Container: "vllm", Reason: "OOMKilled", ExitCode: 137, At: begin, Log: []string{"Traceback", "RuntimeError:  it\tbroke", " "}},
+			{
+				Pod: "b", Container: "vllm", Reason: "OOMKilled", ExitCode: 137, At: begin,
+				Log: []string{"Traceback", "RuntimeError:  it\tbroke", " "},
+			},
 		}},
 	}
 }

@@ -123,7 +123,7 @@ func TestEverySignalHasAShortNameOfItsOwn(t *testing.T) {
 
 func headings() []string {
 	return []string{
-		"## What it means", "## How it's detected", "## What the bot proposes", "## What would make it worse",
+		"## Do now", "## What it means", "## How it's detected", "## What the bot proposes", "## What would make it worse",
 		"## When it can't tell", "## Sources",
 	}
 }
