@@ -24,13 +24,17 @@ func firesByTheIncident(inc incident.Incident, v Version) (out []string) {
 	return out
 }
 
-// colorByVerdict: green is an incident that was seen to be healthy, or whose change was just reverted as planned.
+// colorByVerdict: green is an incident that was seen to be healthy and leaves nothing to do, or whose change was just
+// reverted as planned.
 func colorByVerdict(inc incident.Incident, v Version) []string {
-	well := !inc.HealthySince.IsZero()
+	well, left := !inc.HealthySince.IsZero(), strings.Contains(v.Text, "the cause needs a human")
 	switch {
+	case v.isGreen() && left:
+		return []string{fmt.Sprintf("green, and the cause needs a human: %q", v.headline())}
 	case v.isGreen() && !well && inc.State != incident.StateClosed && !strings.Contains(v.headline(), "as planned"):
 		return []string{fmt.Sprintf("green, and never seen healthy: %q", v.headline())}
-	case !v.isGreen() && well && inc.State == incident.StateWatching && !strings.Contains(v.headline(), "rejected"):
+	case !v.isGreen() && well && !left && inc.State == incident.StateWatching &&
+		!strings.Contains(v.headline(), "rejected"):
 		return []string{fmt.Sprintf("healthy since %s, and not green: %q", inc.HealthySince, v.headline())}
 	}
 	return nil
