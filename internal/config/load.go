@@ -229,6 +229,9 @@ func (l *loader) policy(f policyFile) policy.Settings {
 }
 
 func (l *loader) timing(f timingFile) incident.Timing {
+	if d := time.Duration(f.Reopen); d > incident.MaxSnooze {
+		l.at("timing.reopen", "%s is too long; at most %s", d, incident.MaxSnooze)
+	}
 	return incident.Timing{
 		Sweep: time.Duration(f.Sweep), Lease: time.Duration(f.Lease), GroupWait: time.Duration(f.GroupWait),
 		Gather:  time.Duration(f.Gather),
@@ -236,7 +239,7 @@ func (l *loader) timing(f timingFile) incident.Timing {
 		Retry: time.Duration(f.Retry), GiveUp: time.Duration(f.GiveUp), RolloutPoll: time.Duration(f.RolloutPoll),
 		RolloutLimit: time.Duration(f.RolloutLimit), Settle: time.Duration(f.Settle),
 		VerifyEvery: time.Duration(f.VerifyEvery), VerifyFor: time.Duration(f.VerifyFor), Hold: time.Duration(f.Hold),
-		Stale: time.Duration(f.Stale),
+		Reopen: time.Duration(f.Reopen), Stale: time.Duration(f.Stale),
 	}
 }
 

@@ -51,6 +51,9 @@ type timingFile struct {
 	VerifyFor strictyaml.Duration `yaml:"verify_for,omitempty"`
 	// How long the signals must be healthy before an incident closes. Default 5m.
 	Hold strictyaml.Duration `yaml:"hold,omitempty"`
+	// An alert that fires again within this time after an incident closed reopens it; later it opens a new one. Default
+	// 30m, at most 168h.
+	Reopen strictyaml.Duration `yaml:"reopen,omitempty"`
 	// An incident closes after this long without data and firing alerts, or healthy without a notification about its
 	// firing alerts. Default 24h.
 	Stale strictyaml.Duration `yaml:"stale,omitempty"`

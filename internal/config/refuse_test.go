@@ -267,6 +267,10 @@ func TestWhatCannotWorkIsRefusedWithAWayOut(t *testing.T) {
 			`"2 days" is not a duration; write 2d`,
 		},
 		{
+			"a time to reopen beyond what is looked for", "mode: approve\n", "mode: approve\ntiming: {reopen: 169h}\n",
+			`timing.reopen: 169h0m0s is too long; at most 168h0m0s`,
+		},
+		{
 			"a section that is none", `prometheus: {url: "http://prometheus:9090"}`, "prometheus: http://prometheus:9090",
 			"medic.yaml:3:13: expected a mapping, got a single value",
 		},

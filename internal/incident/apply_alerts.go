@@ -78,7 +78,7 @@ func (a *applier) alerts(e AlertsReceived) error {
 	over := a.boundAlerts()
 	if !wasOpen {
 		a.told()
-		return a.reopen(slices.Concat(joined, again), e.Mode)
+		return a.reopen(slices.Concat(joined, again), e)
 	}
 	a.tell(joined, resolved, again, e.Note, opening)
 	if over && roomy {
@@ -175,12 +175,12 @@ func (a *applier) anew(in Alert) bool {
 }
 
 // reopen opens a closed incident again for alerts that fire anew; anything else is recorded and leaves it closed.
-func (a *applier) reopen(firing []Alert, mode Mode) error {
+func (a *applier) reopen(firing []Alert, e AlertsReceived) error {
 	if a.firing() == 0 || len(firing) == 0 {
 		a.note(Note{Kind: NoteNothingNew})
 		return nil
 	}
-	if a.now.Sub(a.inc.ClosedAt) > ReopenWithin {
+	if a.now.Sub(a.inc.ClosedAt) > cmp.Or(e.Reopen, ReopenWithin) {
 		return refusal(Note{Kind: RefusedReopen})
 	}
 	a.inc.Reopened++
@@ -196,9 +196,9 @@ func (a *applier) reopen(firing []Alert, mode Mode) error {
 		a.inc.State = StateWatching
 	}
 	reopened := Note{Kind: NoteReopened, Names: a.list(firing)}
-	if mode != "" && mode != a.inc.Mode {
-		reopened.WasMode, reopened.Mode = a.inc.Mode, mode
-		a.takeMode(mode)
+	if e.Mode != "" && e.Mode != a.inc.Mode {
+		reopened.WasMode, reopened.Mode = a.inc.Mode, e.Mode
+		a.takeMode(e.Mode)
 	}
 	a.sayAlways(reopened)
 	return nil

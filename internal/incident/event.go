@@ -66,6 +66,8 @@ type AlertsReceived struct {
 	Delivery int64
 	// Before is what was known of alerts, by fingerprint, when no incident knew of them: that they have ended.
 	Before map[string]Alert
+	// Reopen is how long after its end they open a closed incident again: Timing.Reopen; 0 is ReopenWithin.
+	Reopen time.Duration
 }
 
 // InvestigationStarted says that evidence is being collected for the first time.

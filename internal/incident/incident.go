@@ -10,7 +10,7 @@ import (
 )
 
 // ReopenWithin is how long after its end a re-fire opens an incident again instead of making a new one (docs: the same
-// Slack message).
+// Slack message), where Timing.Reopen says nothing else.
 const ReopenWithin = 30 * time.Minute
 
 // Incident is one episode of trouble on one pool. Its JSON form is the outer contract of the API and of -o json.

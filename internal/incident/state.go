@@ -25,7 +25,7 @@ const (
 	StateUndoing State = "undoing"
 	// StateWatching is quiet: nothing is asked; it waits for health, for a new diagnosis, or to undo a mitigation.
 	StateWatching State = "watching"
-	// StateClosed is over. A re-fire within ReopenWithin opens it again.
+	// StateClosed is over. A re-fire within Timing.Reopen opens it again.
 	StateClosed State = "closed"
 )
 

@@ -41,6 +41,9 @@ type Timing struct {
 	VerifyEvery, VerifyFor time.Duration
 	// Hold is how long the signals must be healthy before an incident closes. Default 5 min.
 	Hold time.Duration
+	// Reopen is how long after its end a re-fire opens an incident again instead of making a new one. Default
+	// ReopenWithin; at most MaxSnooze, which is how far back a pool's last incident is looked for.
+	Reopen time.Duration
 	// Stale is when an incident about which nothing can be learned, and of which no alert fires, is closed. Default 24 h.
 	Stale time.Duration
 }
@@ -62,6 +65,7 @@ func (t Timing) WithDefaults() Timing {
 	t.VerifyEvery = cmp.Or(t.VerifyEvery, 30*time.Second)
 	t.VerifyFor = cmp.Or(t.VerifyFor, 5*time.Minute)
 	t.Hold = cmp.Or(t.Hold, 5*time.Minute)
+	t.Reopen = cmp.Or(t.Reopen, ReopenWithin)
 	t.Stale = cmp.Or(t.Stale, 24*time.Hour)
 	return t
 }
@@ -75,11 +79,14 @@ func (t Timing) Validate() error {
 		"expire": t.Expire,
 		"retry":  t.Retry, "give_up": t.GiveUp, "rollout_poll": t.RolloutPoll, "rollout_limit": t.RolloutLimit,
 		"settle":       t.Settle,
-		"verify_every": t.VerifyEvery, "verify_for": t.VerifyFor, "hold": t.Hold, "stale": t.Stale,
+		"verify_every": t.VerifyEvery, "verify_for": t.VerifyFor, "hold": t.Hold, "reopen": t.Reopen, "stale": t.Stale,
 	} {
 		if d < 0 {
 			errs = append(errs, fmt.Errorf("timing.%s must not be negative", name))
 		}
+	}
+	if t.Reopen > MaxSnooze {
+		errs = append(errs, fmt.Errorf("timing.reopen is %v, must be at most %v", t.Reopen, MaxSnooze))
 	}
 	return errors.Join(errs...)
 }

@@ -49,7 +49,7 @@ func (e *Engine) advise(ctx context.Context, t *turn, found sought) error {
 // openAgain hands alerts that lead nowhere over to the incident without a pool that ended last, when that was a short
 // while ago: they open it again, or are late news of it. done is false when there is none that takes them.
 func (e *Engine) openAgain(ctx context.Context, t *turn, found sought) (done bool, err error) {
-	last, ok, err := e.deps.Inbox.LastClosed(ctx, "", t.now.Add(-incident.ReopenWithin))
+	last, ok, err := e.deps.Inbox.LastClosed(ctx, "", t.now.Add(-e.cfg.Timing.Reopen))
 	if err != nil {
 		return false, fmt.Errorf("find the last incident without a pool: %w", err)
 	}
@@ -63,6 +63,7 @@ func (e *Engine) openAgain(ctx context.Context, t *turn, found sought) (done boo
 	}
 	events := []incident.Event{incident.AlertsReceived{
 		Alerts: alerts, Note: found.said.of("", incident.Delivery{}), Mode: e.cfg.Mode,
+		Reopen: e.cfg.Timing.Reopen,
 	}}
 	taken, err := applied(last, t.now, events...)
 	if err == nil && taken.Incident.Open() {

@@ -97,7 +97,7 @@ func (e *Engine) folded(ctx context.Context, in []routed) (incident.Folded, []in
 				place: n, origin: originOf(r.delivery), received: r.delivery.ReceivedAt,
 				event: incident.AlertsReceived{
 					Alerts: alerts, Note: r.said.of(pool, r.delivery), Source: r.delivery.Source(),
-					Delivery: r.delivery.ID, Mode: e.modeOf(pool),
+					Delivery: r.delivery.ID, Mode: e.modeOf(pool), Reopen: e.cfg.Timing.Reopen,
 				},
 			})
 		}
@@ -163,7 +163,7 @@ func (e *Engine) outcomeOn(
 			return outcome{}, fmt.Errorf("find the last incident of pool %q: %w", pool, err)
 		}
 		snoozes = inc.SnoozesAt(now)
-		found = found && now.Sub(inc.ClosedAt) <= incident.ReopenWithin
+		found = found && now.Sub(inc.ClosedAt) <= e.cfg.Timing.Reopen
 	}
 	if found {
 		_, heard, err := e.heard(ctx, all, inc.Alerts)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/remediation"
 )
 
 func TestAlertsOpenOneIncidentPerPool(t *testing.T) {
@@ -181,13 +182,22 @@ func closed(b *bench) incident.Incident {
 func TestARefireReopensWithinTheTimeAndIsANewIncidentAfterIt(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name   string
-		after  time.Duration
-		reopen bool
-	}{{"within", incident.ReopenWithin, true}, {"after", incident.ReopenWithin + time.Second, false}} {
+		name        string
+		timing      time.Duration
+		after       time.Duration
+		wantsReopen bool
+	}{
+		{"within", 0, incident.ReopenWithin, true},
+		{"after", 0, incident.ReopenWithin + time.Second, false},
+		{"within a time of one's own", 10 * time.Minute, 10 * time.Minute, true},
+		{"after a time of one's own", 10 * time.Minute, 10*time.Minute + time.Second, false},
+		{"within a longer time", time.Hour, time.Hour, true},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, []incident.Pool{llama()})
+			b := newBench(t, []incident.Pool{llama()}, func(c *remediation.Config, _ *remediation.Deps) {
+				c.Timing.Reopen = tt.timing
+			})
 			old := closed(b)
 			b.skip(tt.after)
 			again := alert("HighTTFT", "llama")
@@ -197,7 +207,7 @@ func TestARefireReopensWithinTheTimeAndIsANewIncidentAfterIt(t *testing.T) {
 			b.sweep()
 			b.pass(5 * time.Second)
 			got := b.open("llama")
-			if (got.ID == old.ID) != tt.reopen || (got.Reopened == 1) != tt.reopen {
+			if (got.ID == old.ID) != tt.wantsReopen || (got.Reopened == 1) != tt.wantsReopen {
 				t.Errorf("incident %s reopened %d times; the old one was %s", got.ID, got.Reopened, old.ID)
 			}
 			if got.State != incident.StateDeciding {

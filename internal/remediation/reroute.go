@@ -192,7 +192,9 @@ func (e *Engine) move(ctx context.Context, t *turn, pool string, fingerprints []
 		}
 		origin := fmt.Sprintf("%s/%d", t.inc.ID, t.inc.Version)
 		taken, err := e.outcomeOf(ctx, pool, []news{{
-			origin: origin, event: incident.AlertsReceived{Alerts: alerts, Note: note, Mode: e.modeOf(pool)},
+			origin: origin, event: incident.AlertsReceived{
+				Alerts: alerts, Note: note, Mode: e.modeOf(pool), Reopen: e.cfg.Timing.Reopen,
+			},
 		}})
 		if err != nil || len(taken.changes) == 0 {
 			return err
