@@ -86,6 +86,8 @@ type engine struct {
 	patience time.Duration
 	// gone is told of every request that ends.
 	gone func(r *request, how ending)
+	// began, when set, is told of every request whose first token is there.
+	began func(r *request)
 }
 
 // ending is how a request left an engine.
@@ -212,6 +214,9 @@ func (e *engine) token(r *request) {
 	if r.generated == 1 {
 		r.firstToken = e.now
 		e.keep(r)
+		if e.began != nil {
+			e.began(r)
+		}
 	}
 	r.lastToken = e.now
 	if r.generated < r.wanted && e.role != Prefill {

@@ -90,6 +90,9 @@ func (f *Fleet) newReplica(p Pod, args []string) *replica {
 		e.role, e.arriving = p.Role, forever
 		e.got = func(req *request) { f.fetched = append(f.fetched, req) }
 		e.gone = func(req *request, how ending) { f.gone(r, e, req, how) }
+		if told := f.opts.FirstToken; told != nil {
+			e.began = func(req *request) { told(e.now+e.outside(), e.now+e.outside()-req.call.arrived) }
+		}
 		r.ranks = append(r.ranks, e)
 	}
 	return r
