@@ -64,9 +64,11 @@ test-arithmetic: ## the labelled incidents and other tests that only compute
 test-under-load: ## the whole incidents five times on a machine that is busy with something else (apt-get install stress-ng)
 	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TEST_RACE=1 $(gotest) $(always) -count 5 -timeout 3h ./test/e2e
 
-gallery: ## take the pictures of docs/slack.md and docs/pages.md again, after a message or a page has changed; look at them
+gallery: ## take the pictures of docs/slack.md, docs/pages.md and docs/sandbox.md again, after a message or a page has changed; look at them
 	@scripts/prepare.sh && scripts/tools.sh kube crds
 	@VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) CGO_ENABLED=0 go test -vet=off ./test/messages -run '(TestMessages|TestPages)/gallery' -update
+	@CGO_ENABLED=0 go test -vet=off ./test/sandbox -run '^TestTheFirstMinuteIsPlayedByClicking$$' -update
+	@CGO_ENABLED=0 go test -vet=off ./test/sandbox -run '^TestTheReadmeShowsRoundOneInMotion$$' -update
 
 accuracy: ## how often the diagnosis is right: labelled incidents through Prometheus' engine, as a confusion table
 	@go run ./test/diagnosis/cmd/accuracy

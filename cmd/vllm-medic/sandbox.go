@@ -15,11 +15,13 @@ import (
 func sandboxCommand(t terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sandbox", Short: "see the whole loop on this machine: a simulated fleet, its alerts, and the bot",
-		Long: "Run the bot on a simulated fleet, in one process and on loopback only. A page shows the Slack channel with " +
+		Long: "Run the bot on a simulated fleet, in one process and on loopback, unless --listen says otherwise. A page " +
+			"shows the Slack channel with " +
 			"working buttons, the fleet, and levers that break it. docs/sandbox.md describes it.",
 	}
 	fs := cmd.Flags()
-	listen := fs.String("listen", "127.0.0.1:0", "the `ADDRESS` of the page; port 0 takes a free one")
+	listen := fs.String("listen", "127.0.0.1:0", "the `ADDRESS` of the page; port 0 takes a free one. "+
+		"Beyond loopback, everyone who can reach it can press its buttons")
 	script := fs.Bool("script", false, "play both rounds without hands, then end; exit 1 when one of them fails")
 	free := fs.Bool("free", false, "leave the guide out: nothing breaks but what you break")
 	logFile := fs.String("log-file", "", "write the log of the bot and of everything around it to `FILE`")

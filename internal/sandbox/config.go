@@ -36,7 +36,8 @@ type addresses struct {
 func medicYAML(dir string, at addresses) string {
 	return fmt.Sprintf(`# The configuration of the bot in the sandbox. In production the times are longer: the rules and
 # the bot look back five minutes instead of ten seconds. Only group_wait is longer: in the first
-# seconds of a burst one replica may have a queue and the other one none yet, which looks like a broken replica.
+# seconds of a burst one replica may have a queue and the other one none yet, which looks like a broken replica. And
+# reopen is shorter still: what somebody breaks next is an incident of its own.
 listen: {api: "127.0.0.1:0", ops: "127.0.0.1:0"}
 store: {url: "sqlite://%[1]s/medic.db"}
 prometheus: {url: "http://%[2]s"}
@@ -53,7 +54,7 @@ approvers: {default: {users: [U0ALICE, U0BOB, U0CAROL], expire: 10m}}
 playbooks: {window: %[10]s, max_warm_up: 1s}
 timing:
   {group_wait: 14s, gather: 2s, refresh: 5s, watch: 2s, settle: 12s, verify_every: 2s, verify_for: 30s, hold: 8s,
-   rollout_poll: 500ms, retry: 500ms}
+   reopen: 3s, rollout_poll: 500ms, retry: 500ms}
 pools:
   - name: llama-70b
     match: {namespace: llm, model_name: llama-70b}

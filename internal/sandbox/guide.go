@@ -24,6 +24,8 @@ type guide struct {
 
 	mu    sync.Mutex
 	scene scene
+	// story is what the rounds have shown so far, a sentence or two each.
+	story []string
 }
 
 // scene is where the guide is, for the page.
@@ -39,6 +41,9 @@ type scene struct {
 	// Next says that the next round can be asked for, and Free that there is none any more.
 	Next bool `json:"next"`
 	Free bool `json:"free"`
+	// Story sums up the rounds when they are over, and Command is what to run next.
+	Story   []string `json:"story,omitempty"`
+	Command string   `json:"command,omitempty"`
 }
 
 func newGuide(w *world, watch *watcher, t *teller, script bool) *guide {
@@ -88,7 +93,7 @@ func (g *guide) run(ctx context.Context) error {
 	g.show(scene{
 		Title: "Round 1 is over.", Yours: !g.script, Next: !g.script,
 		Text:  "The change healed the fleet, and the incident closed.",
-		Waits: "for you: start round 2, in which a change makes things worse. At the keyboard, type next.",
+		Waits: "for you to start round 2. At the keyboard, type next.",
 	})
 	if !g.script {
 		select {
@@ -100,15 +105,7 @@ func (g *guide) run(ctx context.Context) error {
 	if err := g.worsen(ctx); err != nil {
 		return fmt.Errorf("round 2: %w", err)
 	}
-	return g.free(ctx)
-}
-
-// free is what comes after the rounds, or instead of them: people break what they like.
-func (g *guide) free(context.Context) error {
-	g.show(scene{
-		Title: "Break something with the levers,",
-		Text:  "and watch what the bot makes of it. Ctrl-C in the terminal ends the sandbox.", Free: true,
-	})
+	g.free()
 	return nil
 }
 

@@ -42,7 +42,7 @@ func typed(ctx context.Context, words []string, w *world, g *guide) {
 		answer(ctx, verb, buttonUndo, 1, offers, w, g)
 	case verb == "next" && len(rest) == 0:
 		g.goOn()
-	case (verb == "break" || verb == "mend") && len(rest) == 1:
+	case (verb == "break" || verb == "restore") && len(rest) == 1:
 		if err := w.pull(rest[0], verb == "break"); err != nil {
 			w.say("%s. The levers are: %s.", upperFirst(err.Error()), leverNames())
 		}
@@ -50,7 +50,7 @@ func typed(ctx context.Context, words []string, w *world, g *guide) {
 		w.say("%s %s", g.fleetLine(), g.watcher.doing())
 	default:
 		w.say("Type approve (or approve 2 for the second proposal), deny or undo to answer the bot, next for the next "+
-			"round, status, or break NAME and mend NAME with one of: %s. Ctrl-C ends the sandbox.", leverNames())
+			"round, status, or break NAME and restore NAME with one of: %s. Ctrl-C ends the sandbox.", leverNames())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 )
 
-// lever is something that people can break, and mend again.
+// lever is something that people can break, and turn off again.
 type lever struct {
 	// Name is what the keyboard and the page call it.
 	Name string `json:"name"`
@@ -22,10 +22,13 @@ type lever struct {
 	turn func(*fleet.Levers, *world)
 }
 
+// traffic is the lever that the rounds pull.
+const traffic = "traffic"
+
 // What the levers do.
 const (
 	trafficFactor = 5
-	floodFactor   = 8 // of the second round, in which there is one replica more
+	floodFactor   = 6 // of the second round
 	promptFactor  = 3
 	sickFactor    = 20
 	kvHeld        = .97
@@ -36,7 +39,7 @@ const (
 func levers() []lever {
 	return []lever{
 		{
-			Name: "traffic", Title: "Traffic x5", Does: "five times as many requests arrive",
+			Name: traffic, Title: "Traffic x5", Does: "five times as many requests arrive",
 			Shows: "Requests queue, and the bot asks whether to throttle or to scale.",
 			turn:  func(l *fleet.Levers, w *world) { l.Traffic = w.traffic },
 		},
@@ -103,6 +106,30 @@ func (p *pulled) isOn(name string) bool {
 	return p.on[name]
 }
 
+// levers are all of them as they are now, with which are on: traffic says how many times as many requests arrive, and
+// what alone shows nothing says so.
+func (w *world) levers() []leverState {
+	w.pulled.mu.Lock()
+	defer w.pulled.mu.Unlock()
+	var out []leverState
+	for _, l := range levers() {
+		out = append(out, leverState{lever: w.now(l), On: w.pulled.on[l.Name]})
+	}
+	return out
+}
+
+// now is a lever as it is now. The caller holds the lock.
+func (w *world) now(l lever) lever {
+	if l.Name == traffic && w.traffic != trafficFactor {
+		l.Title, l.Does = fmt.Sprintf("Traffic x%g", w.traffic), fmt.Sprintf("%g times as many requests arrive", w.traffic)
+	}
+	broken := func(o lever) bool { return o.turn != nil && w.pulled.on[o.Name] }
+	if l.turn == nil && !slices.ContainsFunc(levers(), broken) {
+		l.Shows += " While the fleet is calm there is nothing to see: now press Traffic x5."
+	}
+	return l
+}
+
 // pull turns a lever on or off. Turning it to what it is changes nothing.
 func (w *world) pull(name string, on bool) error {
 	l, ok := leverNamed(name)
@@ -114,8 +141,23 @@ func (w *world) pull(name string, on bool) error {
 	if w.pulled.on[name] == on {
 		return nil
 	}
-	w.pulled.on[name] = on
-	switch name {
+	return w.turn(l, on)
+}
+
+// flood sets how many times as many requests arrive, and turns that on.
+func (w *world) flood(factor float64) error {
+	l, _ := leverNamed(traffic)
+	w.pulled.mu.Lock()
+	defer w.pulled.mu.Unlock()
+	w.traffic = factor
+	return w.turn(l, true)
+}
+
+// turn turns a lever and tells it. The caller holds the lock.
+func (w *world) turn(l lever, on bool) error {
+	w.pulled.on[l.Name] = on
+	is := w.now(l)
+	switch l.Name {
 	case "prometheus":
 		w.monitor.lost.Store(on)
 	case "slack":
@@ -126,27 +168,20 @@ func (w *world) pull(name string, on bool) error {
 		}
 	}
 	if on {
-		w.say("Broken on purpose: %s. %s.", l.Title, upperFirst(l.Does))
-		w.meter.mark(l.Title)
-	} else {
-		w.say("Mended: %s.", l.Title)
-		w.meter.mark(l.Title + " off")
+		text := is.Title + ". " + upperFirst(is.Does) + "."
+		if l.turn == nil {
+			text += " " + is.Shows
+		}
+		w.say("Broken on purpose: %s", text)
+		w.meter.mark(is.Title)
+		return nil
 	}
+	if l.Name == traffic {
+		w.traffic = trafficFactor
+	}
+	w.say("Turned off: %s.", is.Title)
+	w.meter.mark(is.Title + " off")
 	return nil
-}
-
-// flood sets how many times as many requests arrive, and turns that on.
-func (w *world) flood(factor float64) error {
-	w.pulled.mu.Lock()
-	w.traffic = factor
-	w.pulled.on["traffic"] = true
-	err := w.turnFleet()
-	w.pulled.mu.Unlock()
-	if err == nil {
-		w.say("Broken on purpose: %g times as many requests arrive.", factor)
-		w.meter.mark(fmt.Sprintf("Traffic x%g", factor))
-	}
-	return err
 }
 
 // turnFleet puts all levers of the fleet that are on together. The caller holds the lock.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -46,6 +47,19 @@ func (s *servers) serveTLS(
 		}
 	})
 	return bound, nil
+}
+
+// reachable is how this machine reaches what is bound to an address, and whether others can: whoever listens on all
+// addresses is reached on loopback.
+func reachable(bound string) (address string, exposed bool) {
+	at, err := netip.ParseAddrPort(bound)
+	if err != nil || at.Addr().Unmap().IsLoopback() {
+		return bound, false
+	}
+	if at.Addr().IsUnspecified() {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String(), true
+	}
+	return bound, true
 }
 
 // end closes all connections and waits until nothing is served.

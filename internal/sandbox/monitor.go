@@ -63,9 +63,8 @@ func (m *monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.lost.Load() {
 		panic(http.ErrAbortHandler)
 	}
-	if expr := r.URL.Query().Get("g0.expr"); r.URL.Path == "/graph" {
-		// Links lead to the page of a query. There is none here, but its value now.
-		http.Redirect(w, r, "/api/v1/query?"+url.Values{"query": {expr}}.Encode(), http.StatusFound)
+	if r.URL.Path == "/graph" || r.URL.Path == "/query" { // as Prometheus 2 and 3 call the page of a query
+		m.serveGraph(w, r)
 		return
 	}
 	m.prom.ServeHTTP(w, r)

@@ -6,7 +6,9 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 //go:embed page
@@ -52,18 +54,22 @@ func (p *page) handler(w *world) http.Handler {
 	// A link to a message: all of them are on the page.
 	mux.Handle("GET /archives/", http.RedirectHandler("/", http.StatusFound))
 	mux.Handle("/", w.slack)
-	return local(mux)
+	return local(mux, &w.exposed)
 }
 
-// local refuses requests for another host: a page of the web whose name points to loopback must not pull the levers.
-func local(next http.Handler) http.Handler {
+// local refuses requests for another host: a page of the web whose name points to this machine must not pull the
+// levers. exposed says that somebody chose an address beyond loopback: addresses, to which no name can be pointed, are
+// answered then, too.
+func local(next http.Handler, exposed *atomic.Bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
 		if err != nil {
 			host = r.Host
 		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "the sandbox answers only on loopback", http.StatusForbidden)
+		ip := net.ParseIP(strings.Trim(host, "[]"))
+		if host != "localhost" && (ip == nil || !ip.IsLoopback() && !exposed.Load()) {
+			http.Error(w, "the sandbox answers only to localhost and to addresses that it listens on, not to names",
+				http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -112,10 +118,8 @@ func (p *page) state(w http.ResponseWriter, _ *http.Request) {
 	}
 	s := pageState{
 		Scene: guide.at(), Doing: guide.watcher.doing(), Target: target, Alerts: world.monitor.alerts(),
-		Samples: world.meter.last(shownSamples), Marks: world.meter.marked(), Log: teller.last(shownLines),
-	}
-	for _, l := range levers() {
-		s.Levers = append(s.Levers, leverState{lever: l, On: world.pulled.isOn(l.Name)})
+		Levers: world.levers(), Samples: world.meter.last(shownSamples), Marks: world.meter.marked(),
+		Log: teller.last(shownLines),
 	}
 	writeJSON(w, http.StatusOK, s)
 }

@@ -42,6 +42,47 @@ func TestOnlyThisMachineAndThisPageAreAnswered(t *testing.T) {
 	}
 }
 
+// Whoever chose an address beyond loopback is answered there, by address. A name could be anybody's.
+func TestWhatListensBeyondLoopbackAnswersAddresses(t *testing.T) {
+	t.Parallel()
+	w := &world{slack: fakeslack.New(fakeslack.Options{})}
+	w.exposed.Store(true)
+	h := newPage().handler(w)
+	for host, want := range map[string]int{
+		"192.0.2.7:8088": http.StatusOK, "[2001:db8::7]:8088": http.StatusOK, "[2001:db8::7]": http.StatusOK,
+		"127.0.0.1:8088": http.StatusOK, "localhost": http.StatusOK,
+		"evil.example.com": http.StatusForbidden, "192.0.2.7.example.com:8088": http.StatusForbidden,
+		"": http.StatusForbidden,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.Host = host
+		got := httptest.NewRecorder()
+		if h.ServeHTTP(got, r); got.Code != want {
+			t.Errorf("%q: %d, want %d", host, got.Code, want)
+		}
+	}
+}
+
+func TestTheAddressThatIsPrintedCanBeOpened(t *testing.T) {
+	t.Parallel()
+	for bound, want := range map[string]struct {
+		address string
+		exposed bool
+	}{
+		"127.0.0.1:8088":   {"127.0.0.1:8088", false},
+		"127.0.0.2:8088":   {"127.0.0.2:8088", false},
+		"[::1]:8088":       {"[::1]:8088", false},
+		"[::]:8088":        {"127.0.0.1:8088", true},
+		"0.0.0.0:8088":     {"127.0.0.1:8088", true},
+		"192.0.2.7:8088":   {"192.0.2.7:8088", true},
+		"[2001:db8::7]:80": {"[2001:db8::7]:80", true},
+	} {
+		if address, exposed := reachable(bound); address != want.address || exposed != want.exposed {
+			t.Errorf("%s: %s %v, want %s %v", bound, address, exposed, want.address, want.exposed)
+		}
+	}
+}
+
 // The page loads nothing from elsewhere.
 func TestThePageLoadsOnlyWhatIsServedHere(t *testing.T) {
 	t.Parallel()

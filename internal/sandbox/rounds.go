@@ -53,11 +53,16 @@ func (g *guide) heal(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	g.world.say("Healed %.0f s after the approval: %s, TTFT p95 %s.", time.Since(clicked).Seconds(),
-		g.world.settings().since(before), ttft)
+	healed := time.Since(clicked)
+	g.world.say("Healed %s after the approval: %s, TTFT p95 %s.", seconds(healed), g.world.settings().since(before), ttft)
+	inc, _ := g.watcher.incident()
 	if g.world.settings().limit < before.limit {
+		g.keep("Round 1: %s %s later, TTFT was below its target again, while the burst continued. Then the bot reverted "+
+			"the throttle on its own.", approved(inc), seconds(healed))
 		return g.passes(ctx, before)
 	}
+	g.keep("Round 1: %s %s later, TTFT was below its target again, while the burst continued.", approved(inc),
+		seconds(healed))
 	g.show(scene{
 		Title: "Healed.", Text: "TTFT is below its target again. The bot watches for a while, then closes the incident.",
 		Waits: "for the alerts to resolve and the incident to close.",
@@ -65,8 +70,23 @@ func (g *guide) heal(ctx context.Context) error {
 	return g.closed(ctx)
 }
 
+// aftermath is how long the burst continues after the throttle has healed the fleet, so that everybody sees that it was
+// the throttle, and not the end of the burst.
+const aftermath = 8 * time.Second
+
 // passes ends the burst that a throttle has held back; the bot then takes the throttle back on its own.
 func (g *guide) passes(ctx context.Context, before settings) error {
+	g.show(scene{
+		Title: "Healed.", Text: "As many requests arrive as before. The throttle turns some of them away, and the rest are " +
+			"answered in time.",
+		Waits: "for a few seconds, in which the burst continues.",
+	})
+	healed := time.Now()
+	if err := g.until(ctx, healWithin, "the burst to pass", func() bool {
+		return time.Since(healed) >= aftermath
+	}); err != nil {
+		return err
+	}
 	if err := g.world.pull("traffic", false); err != nil {
 		return err
 	}
@@ -90,9 +110,8 @@ func (g *guide) passes(ctx context.Context, before settings) error {
 // worsen is the second round: a change that makes it worse and is taken back.
 func (g *guide) worsen(ctx context.Context) error {
 	g.show(scene{
-		Round: 2, Title: "Round 2: a change that makes it worse.",
-		Text: "Even more requests arrive. In this round, any change makes every engine three times slower: think of a new " +
-			"pod that takes its neighbors' bandwidth.",
+		Round: 2, Title: "Round 2: a bigger burst.",
+		Text:  fmt.Sprintf("%d times as many requests arrive as in the beginning.", floodFactor),
 		Waits: "for the alert rules to fire, and for the bot to ask.",
 	})
 	g.world.fleet.SetWorse(true)
@@ -101,15 +120,16 @@ func (g *guide) worsen(ctx context.Context) error {
 	}
 	before, err := g.asked(ctx, scene{
 		Title: "Your turn.",
-		Waits: "for you to press the button that scales instead, or to type approve 2. It will not help.",
+		Waits: "for you to press one of the first two buttons, or to type approve or approve 2.",
 	}, 2)
 	if err != nil {
 		return err
 	}
 	g.show(scene{
 		Title: "Approved.", Text: "The change is applied, and then measured against the readings from before.",
-		Waits: "for the bot to find out that it did not help, and to offer the rollback.",
+		Waits: "for the bot to measure what came of it.",
 	})
+	changed := time.Now()
 	if err := g.until(ctx, undoWithin, "the bot to offer the rollback", func() bool {
 		inc, ok := g.watcher.incident()
 		return ok && offers(inc)
@@ -117,9 +137,11 @@ func (g *guide) worsen(ctx context.Context) error {
 		return err
 	}
 	g.show(scene{
-		Title: "Your turn.", Text: "It didn't help, and the bot offers to roll it back.", Yours: !g.script,
+		Title: "Your turn.", Text: "It made things worse, and the bot offers to roll it back. (In this round any change " +
+			"makes every engine three times slower: think of a new pod that takes its neighbors' bandwidth.)", Yours: !g.script,
 		Waits: "for you to press Roll back in Slack, or to type undo.",
 	})
+	found := time.Since(changed)
 	undone := func() bool { return g.world.settings() == before }
 	if err := g.decide(ctx, buttonUndo, 1, offers, undone); err != nil {
 		return err
@@ -136,7 +158,13 @@ func (g *guide) worsen(ctx context.Context) error {
 		Title: "Rolled back.", Text: "The load goes back to what it was in the beginning.",
 		Waits: "for the queue to drain, the alerts to resolve and the incident to close.",
 	})
-	return g.closed(ctx)
+	if err := g.closed(ctx); err != nil {
+		return err
+	}
+	inc, _ := g.watcher.incident()
+	g.keep("Round 2: %s It made things worse. The bot said so %s later, and %s rolled it back.", approved(inc),
+		seconds(found), undoneBy(inc))
+	return nil
 }
 
 // asked waits for the bot to ask, shows that it is a person's turn, and waits until somebody has decided. The script

@@ -62,7 +62,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	t.say("Ready after %.1f s. Open http://%s/ and follow it there, or here with the keyboard: type help.",
 		time.Since(begin).Seconds(), w.page)
 	t.say("The bot's own pages: http://%s/.", w.pages)
-	t.say("Everything is in this process, on loopback. The bot's configuration: %s/medic.yaml.", dir)
+	if w.exposed.Load() {
+		t.say("The page listens on %s: everyone who can reach this machine can open it by the machine's IP address and "+
+			"press its buttons. Everything else is in this process, on loopback. The bot's configuration: %s/medic.yaml.",
+			o.Listen, dir)
+	} else {
+		t.say("Everything is in this process, on loopback. The bot's configuration: %s/medic.yaml.", dir)
+	}
 	t.say("The rules and the bot look back and wait %d times shorter than in production: five minutes are ten seconds "+
 		"here. The fleet runs in real time.", pace)
 	var wg sync.WaitGroup
@@ -71,7 +77,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	go func() {
 		lead := g.run
 		if o.Free {
-			lead = g.free
+			lead = func(context.Context) error { g.free(); return nil }
 		}
 		err := lead(ctx)
 		if o.Script || err != nil && ctx.Err() == nil {

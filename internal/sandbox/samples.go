@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -12,8 +13,9 @@ import (
 // what Prometheus scrapes.
 type sample struct {
 	At int64 `json:"at"` // Unix seconds
-	// TTFT is the 95th percentile of the time to the first token of requests that ended in the last window, in seconds;
-	// -1 when none did.
+	// TTFT is the 95th percentile of the time to the first tokens that came in the last window, in seconds; -1 when none
+	// came. It is counted when they come, as vLLM does: an answer ends many seconds later, and its TTFT says how it was
+	// before a change.
 	TTFT    float64 `json:"ttft"`
 	Waiting int     `json:"waiting"`
 	// Limit is how many requests the gateway lets be in flight.
@@ -38,25 +40,35 @@ type meter struct {
 	// epoch is when the time of the fleet began.
 	epoch time.Time
 
-	mu       sync.Mutex
-	outcomes []outcome
-	samples  []sample
-	marks    []mark
+	mu sync.Mutex
+	// first are the first tokens of the last window, and lost when calls ended without an answer.
+	first   []firstToken
+	lost    []time.Time
+	samples []sample
+	marks   []mark
 }
 
-type outcome struct {
+// firstToken is when one came, and after how many seconds.
+type firstToken struct {
 	at   time.Time
 	ttft float64
-	lost bool
+}
+
+// began is told of each first token. It is called by the fleet, which must not be called back.
+func (m *meter) began(at, waited time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.first = append(m.first, firstToken{at: m.epoch.Add(at), ttft: waited.Seconds()})
 }
 
 // observe is told of each call that has ended. It is called by the fleet, which must not be called back.
 func (m *meter) observe(o fleet.Outcome) {
+	if o.Result == fleet.Answered {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.outcomes = append(m.outcomes, outcome{
-		at: m.epoch.Add(o.Ended), ttft: o.FirstToken.Seconds(), lost: o.Result != fleet.Answered,
-	})
+	m.lost = append(m.lost, m.epoch.Add(o.Ended))
 }
 
 // mark is something that happened, for the charts.
@@ -87,19 +99,15 @@ func (m *meter) marked() []mark {
 func (m *meter) take(now time.Time, state fleet.State, desired int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.outcomes = slices.DeleteFunc(m.outcomes, func(o outcome) bool { return now.Sub(o.at) > window })
-	s := sample{At: now.Unix(), TTFT: -1, Demand: state.Demand, Limit: state.Throttle}
-	var ttft []float64
-	for _, o := range m.outcomes {
-		if o.lost {
-			s.Failed += 1 / window.Seconds()
-		} else {
-			ttft = append(ttft, o.ttft)
-		}
+	m.first = slices.DeleteFunc(m.first, func(f firstToken) bool { return now.Sub(f.at) > window })
+	m.lost = slices.DeleteFunc(m.lost, func(at time.Time) bool { return now.Sub(at) > window })
+	s := sample{
+		At: now.Unix(), TTFT: -1, Demand: state.Demand, Limit: state.Throttle,
+		Failed: float64(len(m.lost)) / window.Seconds(),
 	}
-	if len(ttft) > 0 {
-		slices.Sort(ttft)
-		s.TTFT = ttft[(len(ttft)*95+99)/100-1]
+	if n := len(m.first); n > 0 {
+		sorted := slices.SortedFunc(slices.Values(m.first), func(a, b firstToken) int { return cmp.Compare(a.ttft, b.ttft) })
+		s.TTFT = sorted[(n*95+99)/100-1].ttft
 	}
 	for _, r := range state.Replicas {
 		s.Waiting += r.Waiting

@@ -37,5 +37,5 @@ func (v *viewer) handler(log *slog.Logger) http.Handler {
 		default:
 			proxy.ServeHTTP(w, r)
 		}
-	}))
+	}), new(atomic.Bool))
 }

@@ -57,6 +57,8 @@ type world struct {
 	servers servers
 	viewer  viewer
 	page    string // its address
+	// exposed says that others than this machine can reach the page.
+	exposed atomic.Bool
 	pages   string // the address of the bot's own pages
 	wg      sync.WaitGroup
 }
@@ -99,7 +101,8 @@ func build(ctx context.Context, dir, listen string, page func(*world) http.Handl
 
 func (w *world) buildFleet() error {
 	f, err := fleet.New(fleet.Options{
-		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe, Epoch: w.meter.epoch,
+		Model: modelName, Namespace: namespace, Replicas: replicas, Observe: w.meter.observe,
+		FirstToken: w.meter.began, Epoch: w.meter.epoch,
 	})
 	if err != nil {
 		return err
@@ -182,11 +185,14 @@ func (w *world) buildSlack(ctx context.Context, listen string, page func(*world)
 	w.slack = fakeslack.New(fakeslack.Options{
 		SocketMode: true, Token: w.secrets[envSlackToken], AppToken: w.secrets[envSlackAppToken], LocalLinks: true,
 	})
-	address, err := w.servers.serve(ctx, "the page", listen, page(w))
-	if err == nil {
-		w.slack.SetBaseURL("http://" + address)
+	bound, err := w.servers.serve(ctx, "the page", listen, page(w))
+	if err != nil {
+		return "", err
 	}
-	return address, err
+	address, exposed := reachable(bound)
+	w.exposed.Store(exposed)
+	w.slack.SetBaseURL("http://" + address)
+	return address, nil
 }
 
 func (w *world) buildBot(ctx context.Context, at addresses, log *slog.Logger) error {

@@ -137,6 +137,17 @@ func (p *Page) Resize(width, height int) {
 		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
+// Dark has the page look as for somebody who prefers dark colors, or light ones.
+func (p *Page) Dark(on bool) {
+	p.t.Helper()
+	scheme := "light"
+	if on {
+		scheme = "dark"
+	}
+	p.call("Emulation.setEmulatedMedia",
+		map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
 // Eval evaluates JavaScript and decodes its value, if into is not nil. An exception in it is an error.
 func (p *Page) Eval(script string, into any) error {
 	p.t.Helper()

@@ -75,8 +75,8 @@ type Options struct {
 	// Observe, when set, is told of each call of a client that has ended; of those that end at about the same time, which
 	// is told first is not said. It must not call the fleet.
 	Observe func(Outcome)
-	// FirstToken, when set, is told of each first token at once, long before the answer ends: at is its simulated time, and
-	// waited how long its client has waited for it since the first try. Of what is tried again, or read by an engine of
+	// FirstToken, when set, is told of each first token at once, long before the answer ends: at is its simulated time,
+	// and waited how long its client has waited for it since the first try. Of what is tried again, or read by an engine of
 	// its own, the same client may be told twice. It must not call the fleet.
 	FirstToken func(at, waited time.Duration)
 	// Ranks is the number of data-parallel engines behind each replica's port, each with its own engine label; 1 when 0.

@@ -280,6 +280,8 @@ const (
 	thread = `document.getElementById("feed")?.textContent`
 	// limit says how many requests the gateway lets be in flight.
 	limit = `document.querySelector(".gauge .cap.note")?.textContent`
+	// card says whether the card of TTFT is red.
+	card = `document.querySelector(".gauge .now")?.classList.contains("bad")`
 	// pressed says that the first lever is on.
 	pressed = `document.querySelector('[data-lever="traffic"]')?.getAttribute("aria-pressed") === "true"`
 )
@@ -292,11 +294,14 @@ func TestTheFirstMinuteIsPlayedByClicking(t *testing.T) {
 	v.sees("what breaks", pressed)
 	v.sees("the question", title+` === "Your turn." && document.querySelector('#feed button[data-element^="approve"]')`)
 	v.pictures("asked")
+	v.canBeRead()
 	v.follows()
 	v.clicks(`#feed button[data-element^="approve"]`)
 	v.sees("the lower limit", limit+` === "limit 129"`)
-	v.sees("that it healed", title+` === "Healed." && `+thread+`.includes("Fixed")`)
+	v.sees("that it healed, while the burst goes on", title+` === "Healed." && `+pressed)
+	v.sees("that the card and the message agree", thread+`.includes("Fixed") && `+card+` === false`)
 	v.pictures("healed")
+	v.sees("that the burst has passed", title+` === "Healed." && !(`+pressed+`)`)
 	v.sees("that the throttle was reverted", limit+` === "limit 184"`)
 	v.sees("that it closed", title+` === "Round 1 is over." && `+thread+`.includes("Closed")`)
 	// The race detector needs some times as much.
@@ -333,6 +338,25 @@ func TestAGuestCannotApprove(t *testing.T) {
 	v.sees("a refusal that only the guest sees", `document.querySelector("#feed .private")`)
 	if got := r.said(); strings.Contains(got, "Applied:") || strings.Contains(got, "approved:") {
 		t.Error("a guest has approved")
+	}
+	r.interrupted()
+}
+
+// What somebody breaks after another thing was healed is an incident of its own, with a message of its own.
+func TestTwoLeversAfterEachOtherAreTwoIncidents(t *testing.T) {
+	t.Parallel()
+	r := start(t, "--free")
+	v := viewer{T: t, page: browser.Open(t, r.page(), 900, 1100)}
+	const messages = `document.querySelectorAll("#feed .day > .message").length`
+	v.sees("the levers", `document.querySelector('[data-lever="traffic"]')`)
+	r.types("break traffic")
+	r.says("Bot: Opened by ")
+	r.types("restore traffic")
+	r.says("Bot: Closed: ")
+	r.types("break kv")
+	v.sees("a second message", messages+" === 2")
+	if got := r.said(); strings.Contains(got, "Bot: Reopened") {
+		t.Error("the second lever has opened the incident of the first one again")
 	}
 	r.interrupted()
 }

@@ -107,17 +107,20 @@
         b.type = "button";
         b.className = "lever";
         b.dataset.lever = l.name;
-        b.textContent = l.title;
-        b.title = `${l.does}. ${l.shows}`;
         b.addEventListener("click", () => send("/sandbox/lever", { name: l.name, on: b.getAttribute("aria-pressed") !== "true" }));
         box.append(b);
       }
     }
-    for (const [i, l] of levers.entries()) box.children[i].setAttribute("aria-pressed", l.on);
+    for (const [i, l] of levers.entries()) {
+      const b = box.children[i];
+      b.setAttribute("aria-pressed", l.on);
+      if (b.textContent !== l.title) b.textContent = l.title;
+      b.title = `${l.does}. ${l.shows}`;
+    }
     const on = levers.filter((l) => l.on);
     at("lever-says").textContent = on.length > 0
-      ? on.map((l) => `${l.title}: ${l.does}. ${l.shows}`).join(" ") + " Press again to mend it."
-      : "Press a button to break it, and again to mend it.";
+      ? on.map((l) => `${l.title}: ${l.does}. ${l.shows}`).join(" ") + " Press again to turn it off."
+      : "Press a button to break something, and again to turn it off.";
   }
 
   function showLog(lines) {
@@ -136,6 +139,19 @@
     const last = state.samples.at(-1);
     at("now").textContent = last
       ? `TTFT p95 ${seconds(last.ttft)} (target ${seconds(state.target)}) · ${last.waiting} waiting` : "";
+  }
+
+  // The last scene sums up the rounds, and says what to run next.
+  function showStory(scene) {
+    const story = scene.story ?? [];
+    at("over").hidden = story.length === 0;
+    at("command").textContent = scene.command ?? "";
+    if (at("story").childElementCount === story.length) return;
+    at("story").replaceChildren(...story.map((text) => {
+      const row = document.createElement("li");
+      row.textContent = text;
+      return row;
+    }));
   }
 
   let asking = false;
@@ -158,6 +174,7 @@
       for (const chart of charts) draw(chart, state);
       showNow(state);
       showLevers(state.levers);
+      showStory(scene);
       showLog(state.log);
     } catch (err) {
       at("title").textContent = "The sandbox has ended.";
