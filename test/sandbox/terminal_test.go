@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -41,7 +42,8 @@ func inTerminal(t *testing.T, args ...string) *running {
 func TestATerminalShowsWhoseTurnItIs(t *testing.T) {
 	t.Parallel()
 	r := inTerminal(t)
-	r.says("] Your turn. The bot asks: throttle 184 → 129, or scale 2 → 4?\x1b[0m")
+	r.until("whose turn it is, in bold", regexp.MustCompile(
+		`\] Your turn\. The bot asks: throttle 184 → 1[12]\d, or scale 2 → \d\?\x1b\[0m`).MatchString)
 	r.types("approve")
 	r.says("Slack, only visible to Alice: Approved.")
 	r.says("Bot: Applied: Throttle")
