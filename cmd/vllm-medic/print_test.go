@@ -352,7 +352,7 @@ func TestManualStepsArePrintedWithTheirCommands(t *testing.T) {
 		Commands: []string{"kubectl -n llm logs f", "kubectl -n llm delete pod 'a b'"},
 	}}}
 	var of, by bytes.Buffer
-	printIncident(&of, inc)
+	printIncident(&of, inc, false)
 	printByHand(&by, inc)
 	for _, out := range []string{of.String(), by.String()} {
 		if !strings.Contains(out, "$ kubectl -n llm logs f\n") || !strings.Contains(out, "$ kubectl -n llm delete pod 'a b'\n") {
