@@ -31,6 +31,7 @@ func elsewhere() map[string]string {
 		"sed 's/vllm:/ray_vllm_/g' rules/vllm-alerts.yaml > vllm-alerts-ray.yaml": "a test of " +
 			"deploy/prometheus/generate runs it, and the rules' tests on what it makes",
 
+		"go test ./test/truth":  "make test runs it",
 		"go test ./...":         "make test runs every package of it",
 		"make efficacy":         "it computes for an hour; the tests of test/efficacy play some of it",
 		"make efficacy SEEDS=2": "the same, for minutes",
