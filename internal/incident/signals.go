@@ -11,6 +11,8 @@ const (
 	// What the price of a throttle is told from: requests that arrive and that finish, per second.
 	SignalArrivals = "request_rate"
 	SignalFinished = "finished_rate"
+	// SignalAbandoned is the share of requests that were begun and whose clients left; they finish nowhere.
+	SignalAbandoned = "unfinished_ratio"
 	// SignalRejected is the share of requests that the gateway's limit turned away.
 	SignalRejected = "gateway_rejected_ratio"
 	// SignalLoadNow is the load now by its average over the window; where it has gone, no step against load is made.

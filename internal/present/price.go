@@ -38,6 +38,9 @@ func RejectedBy(readings map[string]incident.Reading, s incident.Step) (share fl
 		!incident.LimitsInFlight(s.Target.Setting) {
 		return 0, false
 	}
+	if left, ok := exactly(readings[incident.SignalAbandoned]); ok && left < 1 {
+		finish /= 1 - left // they leave room as those do that finish
+	}
 	served := finish * min(1, limit/run)
 	return min(1, max(0, 1-served/arrive)), true
 }

@@ -31,6 +31,8 @@ func TestTheShareThatAThrottleRejects(t *testing.T) {
 	r := bound[incident.SignalFinished]
 	r.Bound = incident.AtLeast
 	bound[incident.SignalFinished] = r
+	left := load(18, 9, 100)
+	left[incident.SignalAbandoned] = incident.Reading{Value: new(0.5), Unit: incident.UnitRatio}
 	for _, tt := range []struct {
 		name     string
 		readings map[string]incident.Reading
@@ -44,6 +46,7 @@ func TestTheShareThatAThrottleRejects(t *testing.T) {
 		{"all is served", load(5, 5, 100), "120", "maxParallelRequests", "Hardly any request"},
 		{"nothing finishes", load(5, 0, 100), "120", "maxParallelRequests", "Nearly all requests"},
 		{"more than arrives", load(5, 9, 100), "120", "maxParallelRequests", "Hardly any request"},
+		{"clients that leave make room", left, "129", "maxParallelRequests", "Hardly any request"},
 		{"requests per second", load(18, 9, 100), "10", "requests", ""},
 		{"arrivals aren't known", without(incident.SignalArrivals), "129", "maxParallelRequests", ""},
 		{"what finishes isn't known", without(incident.SignalFinished), "129", "maxParallelRequests", ""},

@@ -52,6 +52,9 @@ type Options struct {
 	HTTPClient *http.Client
 	// AllowUnexpected makes Start not fail the test on Unexpected().
 	AllowUnexpected bool
+	// Retold says that what is posted was said at other times than it is posted: how long ago somebody was called can't
+	// be told from it.
+	Retold bool
 }
 
 func (o Options) withDefaults() Options {

@@ -31,6 +31,9 @@ func Start(t T, o Options) *Server {
 		}
 		for _, m := range s.Told() {
 			for _, lie := range truth.Over(m) {
+				if s.opts.Retold && lie.Rule == truth.RuleCalled {
+					continue
+				}
 				t.Errorf("fakeslack: not true: %s", lie)
 			}
 		}

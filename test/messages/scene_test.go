@@ -45,7 +45,7 @@ type room struct {
 // enter posts the message of a story and opens the bot for clicks, at the story's time.
 func enter(t *testing.T, s *story, approvers incident.Approvers) *room {
 	t.Helper()
-	r := &room{Server: fakeslack.Start(t, fakeslack.Options{}), t: t, desk: &desk{approvers: approvers}}
+	r := &room{Server: fakeslack.Start(t, fakeslack.Options{Retold: true}), t: t, desk: &desk{approvers: approvers}}
 	quiet := slog.New(slog.DiscardHandler)
 	client, err := slack.NewClient(slack.Config{Token: r.Token, APIURL: r.APIURL()})
 	if err != nil {

@@ -1,5 +1,8 @@
 package truth
 
+// RuleCalled is the rule that nobody is called twice in a short time.
+const RuleCalled = "called"
+
 // rules are all there are.
 func rules() []rule {
 	return []rule{
@@ -17,7 +20,7 @@ func rules() []rule {
 		{name: "answered", over: askedIsAnswered},
 		{name: "number", over: numbersHoldStill},
 		{name: "buttons", over: buttonsStay},
-		{name: "called", over: calledOnce},
+		{name: RuleCalled, over: calledOnce},
 		{name: "planned", over: plannedIsNoRollback},
 	}
 }
