@@ -80,7 +80,8 @@ func (c *Catalog) Signals(alertNames []string) []incident.Signal {
 	}
 	// What a step costs is told from these, whatever the cause.
 	for _, name := range []string{
-		incident.SignalArrivals, incident.SignalFinished, incident.SignalRunning, incident.SignalRejected, incident.SignalAbandoned,
+		incident.SignalArrivals, incident.SignalFinished, incident.SignalRunning, incident.SignalAbandoned,
+		incident.SignalRejected,
 	} {
 		wanted[name] = true
 	}
