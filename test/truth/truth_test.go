@@ -82,6 +82,18 @@ func TestWhatWasReadBeforeIsCaught(t *testing.T) {
 	}
 }
 
+// A list that is cut says nothing about what it leaves out.
+func TestACutListIsNotHeldAgainstTheHeadline(t *testing.T) {
+	t.Parallel()
+	text := "🔴 llama-70b: vLLMGPUCacheFull and 2 others firing\n• vLLMGPUCacheFull (critical): full\n"
+	if lies := InItself(Version{Text: text + "…and 4 more"}); len(lies) > 0 {
+		t.Error(lies)
+	}
+	if !told(InItself(Version{Text: text}), "fires", "") {
+		t.Error("the whole list is not held against it")
+	}
+}
+
 // A story in which nothing is wrong stays without a lie, and each of these, put into its words, is found.
 func TestDeliberateLiesAreFound(t *testing.T) {
 	t.Parallel()

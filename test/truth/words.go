@@ -11,7 +11,7 @@ import (
 var (
 	firing = regexp.MustCompile(`([\w.:-]+)(?: and (\d+) others?)? (?:still )?firing`)
 	listed = regexp.MustCompile(`(?m)^[•-] ([\w.:-]+) \(([^)]*)\)(, resolved)?`)
-	more   = regexp.MustCompile(`(?m)^[•-]? ?(?:and )?\d+ more`)
+	more   = regexp.MustCompile(`and \d+ more\b`)
 )
 
 // firesByTheList: the alerts that the headline and the notification count are those that the list below has as firing.
