@@ -91,8 +91,8 @@ func (a answer) evidence() []incident.Condition {
 	return out
 }
 
-// origin says whether a threshold is the pool's own target, or was measured as well. A part or a multiple of it is none, nor is what a rule
-// takes where the pool has no target.
+// origin says whether a threshold is the pool's own target, or was measured as well. A part or a multiple of it is
+// none, nor is what a rule takes where the pool has no target.
 func (a answer) origin(o operand) incident.Origin {
 	if o.target != "" && o.plain && a.facts[o.variable()].known {
 		return incident.OriginSLO

@@ -1,6 +1,7 @@
 package playbooks_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,21 +35,25 @@ func TestACommandHasTheRealNames(t *testing.T) {
 		},
 		{"a workload and a model", "x {workload} {model}", nil, "x deployment/llama-70b meta-llama/Llama-3-70B"},
 		{
-			"no pod", "kubectl -n {namespace} delete pod {pod}", map[string]string{"pod": ""},
+			"no pod", "kubectl -n {namespace} delete pod {pod}",
+			map[string]string{"pod": ""},
 			"kubectl -n llm delete pod <pod>",
 		},
 		{
-			"no container", "kubectl -n {namespace} exec {pod} -c {container} -- ls", map[string]string{"container": ""},
+			"no container", "kubectl -n {namespace} exec {pod} -c {container} -- ls",
+			map[string]string{"container": ""},
 			"kubectl -n llm exec llama-70b-0 -- ls",
 		},
 		{"no namespace, so perhaps no Kubernetes", "kubectl -n {namespace} get pods", map[string]string{"namespace": ""}, ""},
 		{"nothing to fill", "vllm-medic check --live", map[string]string{"namespace": ""}, "vllm-medic check --live"},
 		{
-			"a command in a name", "kubectl -n {namespace} delete pod {pod}", map[string]string{"pod": "x; rm -rf /"},
+			"a command in a name", "kubectl -n {namespace} delete pod {pod}",
+			map[string]string{"pod": "x; rm -rf /"},
 			"kubectl -n llm delete pod 'x; rm -rf /'",
 		},
 		{
-			"a quotation mark", "kubectl -n {namespace} delete pod {pod}", map[string]string{"pod": "a'$(id)"},
+			"a quotation mark", "kubectl -n {namespace} delete pod {pod}",
+			map[string]string{"pod": "a'$(id)"},
 			`kubectl -n llm delete pod 'a'\''$(id)'`,
 		},
 		{"an option", "kubectl -n {namespace} delete pod {pod}", map[string]string{"pod": "--all"}, ""},
@@ -58,18 +63,18 @@ func TestACommandHasTheRealNames(t *testing.T) {
 		{"no text", "kubectl -n {namespace} delete pod {pod}", map[string]string{"pod": "a\xff"}, ""},
 		{
 			"longer than a name can be", "kubectl -n {namespace} delete pod {pod}",
-			map[string]string{"pod": strings.Repeat("a", 254)}, "",
+			map[string]string{"pod": strings.Repeat("a", 254)},
+			"",
 		},
 		{
-			"a namespace is foreign too", "kubectl -n {namespace} get pods", map[string]string{"namespace": "a b"},
+			"a namespace is foreign too", "kubectl -n {namespace} get pods",
+			map[string]string{"namespace": "a b"},
 			"kubectl -n 'a b' get pods",
 		},
 		{"braces of the command's own", "jq '{pods}' {pod}", nil, "jq '{pods}' llama-70b-0"},
 	} {
 		values := known()
-		for k, v := range tt.change {
-			values[k] = v
-		}
+		maps.Copy(values, tt.change)
 		got, ok := playbooks.Filled(tt.line, values)
 		if want := tt.want != ""; ok != want || ok && got != tt.want {
 			t.Errorf("%s: got %q, %t; want %q", tt.name, got, ok, tt.want)
@@ -306,11 +311,15 @@ func TestCommandsWithoutKubernetes(t *testing.T) {
 		want string // of the first command; empty: there are none
 	}{
 		{
-			"a namespace and a pod", incident.Pool{Matchers: map[string]string{"namespace": "llm"}}, "a",
+			"a namespace and a pod",
+			incident.Pool{Matchers: map[string]string{"namespace": "llm"}},
+			"a",
 			"kubectl -n llm logs a --tail=200 > stall.log",
 		},
 		{
-			"an address", incident.Pool{Matchers: map[string]string{"namespace": "llm"}}, "10.0.0.7:8000",
+			"an address",
+			incident.Pool{Matchers: map[string]string{"namespace": "llm"}},
+			"10.0.0.7:8000",
 			"kubectl -n llm logs <pod> --tail=200 > stall.log",
 		},
 		{"no namespace", incident.Pool{Matchers: map[string]string{"model_name": "m"}}, "a", ""},

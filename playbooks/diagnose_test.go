@@ -54,7 +54,8 @@ func TestTheCauseIsChosenBeforeItsSymptoms(t *testing.T) {
 		},
 		{
 			Text: "preemption_rate > 0.1 * finished_rate", Truth: incident.True, Signal: "preemption_rate",
-			Label: "Preemptions", Seen: "3/s", Relation: incident.RelationAbove, Threshold: "0.6/s (10% of Finished requests)", ThresholdFrom: incident.OriginReading,
+			Label: "Preemptions", Seen: "3/s", Relation: incident.RelationAbove, Threshold: "0.6/s (10% of Finished requests)",
+			ThresholdFrom:  incident.OriginReading,
 			SeenValue:      incident.Amount{Value: 3, Unit: incident.UnitPerSecond},
 			ThresholdValue: incident.Amount{Value: 0.6, Unit: incident.UnitPerSecond},
 		},

@@ -220,8 +220,8 @@ type factorDoc struct {
 
 type adviceDoc struct {
 	Advice string `yaml:"advice"`
-	// Lines of a shell to copy, in order, with {namespace}, {pod}, {node}, {container}, {workload} and {model} in them. The
-	// bot never runs them.
+	// Lines of a shell to copy, in order, with {namespace}, {pod}, {node}, {container}, {workload} and {model} in them.
+	// The bot never runs them.
 	Commands []string `yaml:"commands"`
 }
 

@@ -106,7 +106,7 @@ func lead(advice string) string {
 func wrapped(text string) string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if line != "" && len(line)+1+len(word) > 118 {
 			lines, line = append(lines, line), ""
 		}

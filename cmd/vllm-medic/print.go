@@ -70,7 +70,7 @@ func printIncident(w io.Writer, inc incident.Incident, all bool) {
 	for _, m := range inc.History {
 		made = append(made, present.Plain(present.Made(inc, m)))
 	}
-	printList(w, "changes made", "", made)
+	printList(w, "changes made", made)
 	printHint(w, inc)
 	say(w, "\n")
 }
@@ -84,6 +84,7 @@ func toneOf(l present.Level) tone {
 		return yellow
 	case present.LevelHealthy:
 		return green
+	case present.LevelResolved, present.LevelEnded, present.LevelUnknown:
 	}
 	return uncolored
 }
@@ -127,9 +128,9 @@ func printDiagnosis(w io.Writer, inc incident.Incident, all bool) {
 	for _, o := range d.Doubts {
 		doubts = append(doubts, strings.Join(nonEmpty(present.Doubt(inc, o)), ": "))
 	}
-	printList(w, "", "", doubts)
+	printList(w, "", doubts)
 	printNevers(w, present.Nevers(d.Never))
-	printList(w, "unusual", "", d.Unusual)
+	printList(w, "unusual", d.Unusual)
 }
 
 // mostDecisive is how many readings are shown that decided.
@@ -185,7 +186,7 @@ func printNevers(w io.Writer, texts []string) {
 }
 
 // printList prints each text on a line of its own, under a title when there is one.
-func printList(w io.Writer, title, mark string, texts []string) {
+func printList(w io.Writer, title string, texts []string) {
 	if len(texts) == 0 {
 		return
 	}
@@ -194,7 +195,7 @@ func printList(w io.Writer, title, mark string, texts []string) {
 	}
 	say(w, "\n%s", title)
 	for _, t := range texts {
-		say(w, "    %s%s\n", mark, cell(t))
+		say(w, "    %s\n", cell(t))
 	}
 }
 
@@ -242,7 +243,7 @@ func printOthers(w io.Writer, inc incident.Incident, all bool) {
 	if inc.Diagnosis != nil && len(inc.Diagnosis.Unmatched) > 0 {
 		lines = append(lines, present.Unmatched(*inc.Diagnosis))
 	}
-	printList(w, "also considered", "", lines)
+	printList(w, "also considered", lines)
 }
 
 // printDead says which alerts cannot see the pool, and the query that can; then of which alerts that is not known.

@@ -334,7 +334,8 @@ func TestWhatDidNotDecideIsFolded(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"    TTFT p95 7.2 s (llama-70b-7) (target 2 s)\n    Extra 0 5 (limit 1)\n", "(rule of 9 conditions; --all shows them)",
+		"    TTFT p95 7.2 s (llama-70b-7) (target 2 s)\n    Extra 0 5 (limit 1)\n",
+		"(rule of 9 conditions; --all shows them)",
 		"1 more undecided; --all says why", "1 reading could not be read: connection refused",
 	} {
 		if !strings.Contains(folded, text) {
@@ -355,7 +356,8 @@ func TestManualStepsArePrintedWithTheirCommands(t *testing.T) {
 	printIncident(&of, inc, false)
 	printByHand(&by, inc)
 	for _, out := range []string{of.String(), by.String()} {
-		if !strings.Contains(out, "$ kubectl -n llm logs f\n") || !strings.Contains(out, "$ kubectl -n llm delete pod 'a b'\n") {
+		if !strings.Contains(out, "$ kubectl -n llm logs f\n") ||
+			!strings.Contains(out, "$ kubectl -n llm delete pod 'a b'\n") {
 			t.Errorf("they are missing in:\n%s", out)
 		}
 	}

@@ -69,6 +69,6 @@ func notedLast(inc incident.Incident) bool { return inc.ID == "" && inc.Diagnosi
 // come after what there is to do.
 func printSkipped(w io.Writer, inc incident.Incident) {
 	if inc.Diagnosis != nil {
-		printList(w, "skipped", "", inc.Diagnosis.Skipped)
+		printList(w, "skipped", inc.Diagnosis.Skipped)
 	}
 }

@@ -22,8 +22,8 @@ func (p progress) at(text string) {
 	if p.w == nil {
 		return
 	}
-	const clear = "\r\x1b[K"
-	_, _ = io.WriteString(p.w, clear) // a terminal that is gone cannot be told so
+	const wipe = "\r\x1b[K"
+	_, _ = io.WriteString(p.w, wipe) // a terminal that is gone cannot be told so
 	say(p.w, "%s", clipped(text, leastColumns))
 }
 

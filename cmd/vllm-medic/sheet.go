@@ -52,7 +52,7 @@ func unwrapped(t terminal) *sheet {
 func newSheet(t terminal) *sheet {
 	s := &sheet{to: t.out, width: columns, colored: colored(isTerminal(t.out), t.getenv)}
 	if f, ok := t.out.(interface{ Fd() uintptr }); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 { //nolint:gosec // a file descriptor
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			s.width = max(leastColumns, min(columns, width))
 		}
 	}
@@ -84,12 +84,6 @@ func (s *sheet) Write(b []byte) (int, error) {
 			return len(b), err
 		}
 	}
-}
-
-// end writes a line that was begun: a question, behind which the answer is typed.
-func (s *sheet) end() {
-	_, _ = s.to.Write(s.line) // a terminal that is gone cannot be told so
-	s.line = nil
 }
 
 // tint says a text in a color, where there are some. What others wrote is made visible before the color comes in.

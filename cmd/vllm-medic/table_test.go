@@ -32,7 +32,8 @@ func TestATableFitsAndCutsNoName(t *testing.T) {
 		}
 	}
 	tab.print(&sheet{to: &colored, width: columns, colored: true})
-	if bare := strings.NewReplacer(string(red), "", string(green), "", toneEnd, "").Replace(colored.String()); bare != b.String() ||
+	bare := strings.NewReplacer(string(red), "", string(green), "", toneEnd, "").Replace(colored.String())
+	if bare != b.String() ||
 		strings.Count(colored.String(), toneEnd) != 2 {
 		t.Errorf("in color:\n%q", colored.String())
 	}

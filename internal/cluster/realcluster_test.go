@@ -278,8 +278,8 @@ func TestAgainstARealKubernetes(t *testing.T) {
 			},
 			{deploymentRef("nothing"), "no workload: Deployment llm/nothing does not exist"},
 			{
-				incident.WorkloadRef{APIVersion: "ray.io/v1", Kind: "RayService", Namespace: "llm", Name: "x"},
-				"this cluster has no kind RayService in ray.io/v1",
+				incident.WorkloadRef{APIVersion: "absent.example.com/v1", Kind: "Absent", Namespace: "llm", Name: "x"},
+				"this cluster has no kind Absent in absent.example.com/v1",
 			},
 			{incident.WorkloadRef{APIVersion: "a/b/c", Kind: "X", Namespace: "llm", Name: "x"}, "apiVersion of X"},
 		} {

@@ -45,9 +45,10 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 	first, second := replaced, gone
 	first.Controller, second.Controller = nil, nil
 	c.pod(t, "llm", "shared", "shared", corev1.PodStatus{}, first, second)
+	// Another test installs kinds of operators beside this one: nobody has this kind.
 	unknown := metav1.OwnerReference{
-		APIVersion: "ray.io/v1",
-		Kind:       "RayCluster",
+		APIVersion: "absent.example.com/v1",
+		Kind:       "Absent",
 		Name:       "r",
 		UID:        "u",
 		Controller: replaced.Controller,
@@ -81,7 +82,7 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"llm", "orphan", true, false, "[]", "was replaced by another object of that name"},
 		{"llm", "leftover", true, false, "[]", "ReplicaSet llm/gone does not exist"},
 		{"llm", "shared", true, true, "[]", "2 owners and none of them is its controller"},
-		{"llm", "ray", false, false, "[]", "this cluster has no kind RayCluster in ray.io/v1"},
+		{"llm", "ray", false, false, "[]", "this cluster has no kind Absent in absent.example.com/v1"},
 		{"llm", "slashed", false, false, "[]", "a/b"},
 		{
 			"narrow", "hidden", false, false, "[]",
@@ -91,8 +92,8 @@ func (c *cluster) owners(t *testing.T, stackedRS *appsv1.ReplicaSet) {
 		{"closed", "x", false, false, "[]", "the right to get pods in namespace closed is missing"},
 		{
 			"llm", "managed-abc-1", false, false, "[ReplicaSet llm/managed-abc Deployment llm/managed]",
-			"RayCluster llm/r, which owns Deployment llm/managed, can't be read: this cluster has no kind RayCluster in " +
-				"ray.io/v1",
+			"Absent llm/r, which owns Deployment llm/managed, can't be read: this cluster has no kind Absent in " +
+				"absent.example.com/v1",
 		},
 		{
 			"llm", "webhook-abc-1", false, false, "[ReplicaSet llm/webhook-abc Deployment llm/webhook]",

@@ -137,8 +137,8 @@ func (c *Collector) withBuckets(ctx context.Context, key string, d Dialect, matc
 	return finding{dialect: d}
 }
 
-// spelling is the error of a question for the spelling of names. Where Prometheus was not reached, the question does not
-// matter.
+// spelling is the error of a question for the spelling of names. Where Prometheus was not reached, the question does
+// not matter.
 func spelling(err error) error {
 	if _, away := prometheus.Unreached(err); away {
 		return err

@@ -14,7 +14,8 @@ type Diagnosis struct {
 	// Headline says in a line what is wrong, with the readings of the moment: "no tokens for 6 min (1 of 1 pods
 	// stalled)". Empty where the playbook has no such line, or where one of its values isn't known.
 	Headline string `json:"headline,omitempty"`
-	// Level is LevelWarning where the cause is no trouble of the pool itself, so that nothing of it is critical; else empty.
+	// Level is LevelWarning where the cause is no trouble of the pool itself, so that nothing of it is critical; else
+	// empty.
 	Level string `json:"level,omitempty"`
 	// Affected are the pods that it is about, the worst first; Compared is how these differ from the others.
 	Affected []AffectedPod `json:"affected,omitempty"`

@@ -22,7 +22,10 @@ func TestAStepWithoutAnObjectSaysTheNumber(t *testing.T) {
 		{StepRequest{Kind: StepReplicas, Add: 1, Times: 1.6, Now: 1}, "Scale to at least 2 replicas (1 serves now)"},
 		{StepRequest{Kind: StepReplicas, Add: 1, Now: 2}, "Add 1 replica"},
 		{StepRequest{Kind: StepMaxNumBatchedTokens, Factor: 0.5}, "Set max_num_batched_tokens to 50% of its value"},
-		{StepRequest{Kind: StepMaxNumBatchedTokens, Factor: 0.5, Now: 8192}, "Set max_num_batched_tokens from 8,192 to 4,096"},
+		{
+			StepRequest{Kind: StepMaxNumBatchedTokens, Factor: 0.5, Now: 8192},
+			"Set max_num_batched_tokens from 8,192 to 4,096",
+		},
 	} {
 		knob, _ := tt.request.Kind.Knob()
 		if got := knob.Title(tt.request); got != tt.want {

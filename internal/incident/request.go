@@ -96,10 +96,10 @@ func (r Request) covers(o Request) bool {
 	return o.Undo == "" || o.Undo == r.Undo
 }
 
-// callAgain is how long after a call the same people are not called again for something new: they look already, and find
-// all that is asked in the message and in a line of the thread. A moving incident asks for one thing after another, and
-// a rollback that is offered is followed within seconds by a look that may find another step to ask about. It is our
-// own; reminders and escalations, which the configuration asks for, don't wait for it.
+// callAgain is how long after a call the same people are not called again for something new: they look already, and
+// find all that is asked in the message and in a line of the thread. A moving incident asks for one thing after
+// another, and a rollback that is offered is followed within seconds by a look that may find another step to ask
+// about. It is our own; reminders and escalations, which the configuration asks for, don't wait for it.
 const callAgain = 10 * time.Minute
 
 // request calls the approvers for what is asked now, in a line of the thread: a message in Slack that is only edited

@@ -105,7 +105,8 @@ func TestWhoWasJustCalledIsNotCalledForTheNextPlan(t *testing.T) {
 	if c := calls(offered); len(c) != 1 || !slices.Equal(c[0].Mention, []string{"S1", "U1"}) {
 		t.Fatalf("a rollback is offered: called %+v", c)
 	}
-	if c := calls(after(t, verifying(t, scale), callAgain-1, verdict(VerdictWorse))); len(c) != 1 || len(c[0].Mention) != 0 {
+	soonAfter := after(t, verifying(t, scale), callAgain-1, verdict(VerdictWorse))
+	if c := calls(soonAfter); len(c) != 1 || len(c[0].Mention) != 0 {
 		t.Errorf("a rollback is offered soon: called %+v", c)
 	}
 	offered.Incident.LastCall.At = now

@@ -3,8 +3,8 @@ package incident
 import "slices"
 
 // What people are asked holds still while they read it. Three looks in a row must miss the cause before its question is
-// replaced, unless it has become unsafe meanwhile, and a number changes only when it moves by a fifth. Both are our own:
-// in a moving incident one look in a row is noise, and a fifth is less than an estimate of the load wavers by.
+// replaced, unless it has become unsafe meanwhile, and a number changes only when it moves by a fifth. Both are our
+// own: in a moving incident one look in a row is noise, and a fifth is less than an estimate of the load wavers by.
 const (
 	looksToReplace = 3
 	worthAChange   = 0.2

@@ -68,8 +68,10 @@ func TestANumberChangesByAFifth(t *testing.T) {
 		stays    bool
 	}{
 		{"5", "10", true},
-		{"5", "11", true}, {"5", "12", false},
-		{"5", "9", true}, {"5", "8", false},
+		{"5", "11", true},
+		{"5", "12", false},
+		{"5", "9", true},
+		{"5", "8", false},
 		{"6", "10", false},
 	} {
 		inc := deciding(t, scaleStep("5", "10"))

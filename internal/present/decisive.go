@@ -17,8 +17,8 @@ type DecisiveReading struct {
 	Bad bool
 }
 
-// Decisive are the readings by which the diagnosis was found, each once: the conditions that hold, those with bad values
-// first. Empty without a diagnosis.
+// Decisive are the readings by which the diagnosis was found, each once: the conditions that hold, those with bad
+// values first. Empty without a diagnosis.
 func Decisive(inc incident.Incident) []DecisiveReading {
 	if inc.Diagnosis == nil {
 		return nil

@@ -28,7 +28,8 @@ func Expected(c incident.Condition, d incident.Direction) string {
 		return "needs no data"
 	case c.Threshold == "":
 		return ""
-	case c.ThresholdFrom != incident.OriginReading && (c.Relation == "" || beyond(c.Relation, d)): // without a relation it is of an older version
+	case c.ThresholdFrom != incident.OriginReading && (c.Relation == "" || beyond(c.Relation, d)):
+		// Without a relation it is of an older version.
 		return limit(d, c.ThresholdFrom, c.Threshold, c.Relation == incident.RelationAtMost)
 	case !holds:
 		return "needs " + relation(c)

@@ -26,8 +26,8 @@ func Worst(inc incident.Incident) (worst incident.Reading, ok bool) {
 	return first(inc.Readings, recovering(inc))
 }
 
-// AskedAbout is the reading that was named first when people were asked about a change, of the readings before it and the
-// signals that must recover by it. ok is false when none was beyond its threshold.
+// AskedAbout is the reading that was named first when people were asked about a change, of the readings before it and
+// the signals that must recover by it. ok is false when none was beyond its threshold.
 func AskedAbout(before map[string]incident.Reading, recovering []string) (asked incident.Reading, ok bool) {
 	return first(before, recovering)
 }

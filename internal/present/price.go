@@ -24,11 +24,11 @@ func Price(inc incident.Incident, s incident.Step) string {
 	return ""
 }
 
-// RejectedBy is the share of requests that a limit on parallel requests would turn away at the load of now, from 0 to 1.
-// At most as many finish as do now, and fewer where the limit is below what runs: by Little's law what finishes goes
-// with what runs, as long as each takes as long as before. They take less time in a smaller batch, so it is rather too
-// much than too little. ok is false where arrivals, finished requests or the running ones have no exact value, and for
-// any other limit.
+// RejectedBy is the share of requests that a limit on parallel requests would turn away at the load of now, from 0 to
+// 1. At most as many finish as do now, and fewer where the limit is below what runs: by Little's law what finishes
+// goes with what runs, as long as each takes as long as before. They take less time in a smaller batch, so it is
+// rather too much than too little. ok is false where arrivals, finished requests or the running ones have no exact
+// value, and for any other limit.
 func RejectedBy(readings map[string]incident.Reading, s incident.Step) (share float64, ok bool) {
 	arrive, okArrive := exactly(readings[incident.SignalArrivals])
 	finish, okFinish := exactly(readings[incident.SignalFinished])
@@ -58,9 +58,15 @@ func OneIn(share float64) string {
 		below float64
 		words string
 	}{
-		{0.02, "hardly any request"}, {0.075, "about 1 in 20 requests"}, {0.15, "about 1 in 10 requests"},
-		{0.225, "about 1 in 5 requests"}, {0.29, "about 1 in 4 requests"}, {0.42, "about 1 in 3 requests"},
-		{0.58, "about half of the requests"}, {0.71, "about 2 in 3 requests"}, {0.85, "about 3 in 4 requests"},
+		{0.02, "hardly any request"},
+		{0.075, "about 1 in 20 requests"},
+		{0.15, "about 1 in 10 requests"},
+		{0.225, "about 1 in 5 requests"},
+		{0.29, "about 1 in 4 requests"},
+		{0.42, "about 1 in 3 requests"},
+		{0.58, "about half of the requests"},
+		{0.71, "about 2 in 3 requests"},
+		{0.85, "about 3 in 4 requests"},
 	} {
 		if share < s.below {
 			return s.words

@@ -93,7 +93,8 @@ func TestTheVerdictHasThePrice(t *testing.T) {
 	}
 	at := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	throttled := incident.Incident{
-		Pool: "llama", State: incident.StateWatching, HealthySince: at, ChangedAt: at, Plan: &incident.Plan{Steps: []incident.Step{{
+		Pool: "llama", State: incident.StateWatching, HealthySince: at, ChangedAt: at,
+		Plan: &incident.Plan{Steps: []incident.Step{{
 			ID: "p1-s1", Kind: incident.StepThrottle, State: incident.StepApplied, RevertAfter: time.Minute, AppliedAt: at,
 			From: incident.Set("184"), To: incident.Set("129"), Undo: incident.Set("184"),
 		}}},
@@ -129,7 +130,12 @@ func TestThePriceOfReplicas(t *testing.T) {
 		want     string
 	}{
 		{"both", pods, "3", "6", "replicas", "12 more GPUs (3 pods × 4). Pods of this pool took 7 min to serve."},
-		{"no GPUs", []incident.Pod{{ServedAfter: time.Minute}}, "1", "2", "replicas", "Pods of this pool took 1 min to serve."},
+		{
+			"no GPUs",
+			[]incident.Pod{{ServedAfter: time.Minute}},
+			"1", "2", "replicas",
+			"Pods of this pool took 1 min to serve.",
+		},
 		{"no history", []incident.Pod{{GPUs: 1}}, "1", "2", "replicas", "1 more GPU (1 pod × 1)."},
 		{"nothing is known", nil, "1", "2", "replicas", ""},
 		{"an autoscaler's minimum", pods, "1", "2", "minReplicas", ""},

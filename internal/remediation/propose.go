@@ -13,7 +13,9 @@ func (i *Investigator) propose(
 	ctx context.Context, pool incident.Pool, inc incident.Incident, req incident.StepRequest, found Investigation,
 ) (incident.Step, error) {
 	if req.Kind == incident.StepManual {
-		s := incident.Step{Kind: req.Kind, Title: req.Advice, Why: req.Why, Commands: req.Commands, State: incident.StepProposed}
+		s := incident.Step{
+			Kind: req.Kind, Title: req.Advice, Why: req.Why, Commands: req.Commands, State: incident.StepProposed,
+		}
 		s.Digest = s.ComputeDigest()
 		return s, nil
 	}

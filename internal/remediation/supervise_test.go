@@ -151,6 +151,8 @@ func TestHungTurnsTakeABoundedNumberOfGoroutines(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+	// Nobody waits for them but this test, whose store they would still use.
+	until(t, "the turns that hung have ended", func() bool { return b.engine.Turns().Hung == 0 })
 }
 
 // hanging is a collector that ends only when it is told to.

@@ -39,7 +39,8 @@ func TestTheVerdictFollowsFromTheReadings(t *testing.T) {
 		},
 		{"improved when the time is up", still(2), incident.VerdictImproved, 5 * time.Minute, false, incident.StateDeciding},
 		{
-			"not recovered while what was asked about is beyond its limit", finding{healthy: incident.True, ttft: new(2.0)},
+			"not recovered while what was asked about is beyond its limit",
+			finding{healthy: incident.True, ttft: new(2.0)},
 			incident.VerdictImproved, 5 * time.Minute, false, incident.StateDeciding,
 		},
 		{"no data is inconclusive", blind(), incident.VerdictInconclusive, 5 * time.Minute, false, incident.StateDeciding},

@@ -35,7 +35,7 @@ var fewest = regexp.MustCompile(`(?m)(\) >= )(\d{2,})$`)
 const fewestBy = 4
 
 // shortened divides the times in a rule file, and the counts in those times.
-func shortened(rules string, by int) (string, error) {
+func shortened(rules string) (string, error) {
 	var failed error
 	out := lookback.ReplaceAllStringFunc(rules, func(hit string) string {
 		parts := lookback.FindStringSubmatch(hit)
@@ -44,7 +44,7 @@ func shortened(rules string, by int) (string, error) {
 			failed = fmt.Errorf("shorten the rules: %s: %w", hit, err)
 			return hit
 		}
-		return parts[1] + model.Duration(max(time.Duration(d)/time.Duration(by), scrapeEvery).Truncate(scrapeEvery)).String()
+		return parts[1] + model.Duration(max(time.Duration(d)/pace, scrapeEvery).Truncate(scrapeEvery)).String()
 	})
 	out = fewest.ReplaceAllStringFunc(out, func(hit string) string {
 		parts := fewest.FindStringSubmatch(hit)

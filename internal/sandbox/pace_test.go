@@ -21,7 +21,7 @@ func TestOnlyTimesOfRulesAreShortened(t *testing.T) {
 		"nothing in 5 minutes, 5m":      "nothing in 5 minutes, 5m",
 		`{finished_reason=~"5m|abort"}`: `{finished_reason=~"5m|abort"}`,
 	} {
-		got, err := shortened(in, pace)
+		got, err := shortened(in)
 		if err != nil || got != want {
 			t.Errorf("%s became %s (%v), want %s", in, got, err, want)
 		}
@@ -31,7 +31,7 @@ func TestOnlyTimesOfRulesAreShortened(t *testing.T) {
 // What is shipped can be shortened and loaded, and nothing in it keeps looking back for minutes.
 func TestTheShippedRulesAreShortenedAsAWhole(t *testing.T) {
 	t.Parallel()
-	text, err := shortened(rules.Current, pace)
+	text, err := shortened(rules.Current)
 	if err != nil {
 		t.Fatal(err)
 	}

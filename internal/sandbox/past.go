@@ -10,8 +10,8 @@ import (
 
 // load is what clients ask for before anything breaks: less than four requests a second, which two replicas answer
 // easily. Most of each prompt is one of four instructions that others begin with, too. What is left of a prompt takes
-// so little that on a calm fleet no more than a few of a hundred tokens wait for other prompts for longer than the shipped
-// rule for slow tokens allows, and that a throttled burst is answered well within the targets.
+// so little that on a calm fleet no more than a few of a hundred tokens wait for other prompts for longer than the
+// shipped rule for slow tokens allows, and that a throttled burst is answered well within the targets.
 func load() (fleet.Scenario, error) {
 	s, err := fleet.ScenarioNamed("healthy")
 	s.Load.Rate, s.Load.Random = 1.8, true

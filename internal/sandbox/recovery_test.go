@@ -38,7 +38,7 @@ func play(t *testing.T) *played {
 	}
 	served := httptest.NewServer(w.fleet)
 	t.Cleanup(served.Close)
-	text, err := shortened(rules.Current, pace)
+	text, err := shortened(rules.Current)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -167,7 +167,7 @@ func (w *world) buildMonitor(ctx context.Context, log *slog.Logger) (string, err
 	if err != nil {
 		return "", err
 	}
-	text, err := shortened(rules.Current, pace)
+	text, err := shortened(rules.Current)
 	if err != nil {
 		return "", err
 	}

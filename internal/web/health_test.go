@@ -32,7 +32,9 @@ func hostileReport(secrets ...string) web.HealthReport {
 	return web.HealthReport{
 		At: time.Unix(1_790_000_000, 0), Source: "http://prometheus:9090" + text, Summary: "1 problem" + text,
 		Columns: []string{"TTFT p95"}, Rules: text, Secrets: secrets,
-		RuleNotes: []web.HealthReportRule{{Name: text, Group: text, Never: true, Why: text, Instead: text, Notes: []string{text}}},
+		RuleNotes: []web.HealthReportRule{{
+			Name: text, Group: text, Never: true, Why: text, Instead: text, Notes: []string{text},
+		}},
 		Models: []web.HealthReportModel{{
 			Name: text, Assessment: incident.Assessment{Health: incident.HealthProblem, Why: text}, Why: text,
 			Cells: []web.HealthReportCell{{Text: "38 s", Bad: true}}, Incident: inc,
@@ -79,8 +81,10 @@ func TestAHealthReportNeedsNothingElse(t *testing.T) {
 	if strings.Count(page, "<style>") != 1 || strings.Contains(page, "@import") || strings.Contains(page, "url(") {
 		t.Error("the style is not all in the page")
 	}
-	for _, want := range []string{"<h1>Health of vLLM: 1 problem", `<td class="num fit bad" data-label="TTFT p95">38 s !</td>`,
-		"What would make it worse", "What to do", "can never fire", fmt.Sprintf("Rule, %d conditions", 1)} {
+	for _, want := range []string{
+		"<h1>Health of vLLM: 1 problem", `<td class="num fit bad" data-label="TTFT p95">38 s !</td>`,
+		"What would make it worse", "What to do", "can never fire", fmt.Sprintf("Rule, %d conditions", 1),
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -78,8 +78,8 @@ func blockID(what string, inc incident.Incident) string {
 	return fmt.Sprintf("%s:%s:r%d:%s", what, inc.State, revision, digest)
 }
 
-// approveButton says with a verb what an approval does. The first one stands out, unless the same knob was tried in this
-// incident already: nobody is led to what was just rolled back. Another one is an alternative to it.
+// approveButton says with a verb what an approval does. The first one stands out, unless the same knob was tried in
+// this incident already: nobody is led to what was just rolled back. Another one is an alternative to it.
 func approveButton(inc incident.Incident, s incident.Step, instead bool) (*slackgo.ButtonBlockElement, bool) {
 	if inc.Plan == nil || s.ID == "" || inc.Plan.Digest == "" {
 		return nil, false

@@ -287,7 +287,8 @@ func TestAnUndoOverBothTransports(t *testing.T) {
 			Evidence: evidenceOf(troubled()), Diagnosis: diagnosis, Steps: []incident.Step{throttleStep()},
 			Healthy: incident.False,
 		}
-		s.do(time.Minute, other).do(time.Minute, other).do(time.Minute, other).do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
+		s.do(time.Minute, other).do(time.Minute, other).do(time.Minute, other).
+			do(time.Second, incident.Asked{ExpiresAt: start.Add(2 * time.Hour)})
 		f := open(t, InteractionsConfig{}, s.inc)
 		if got := f.click(f.request("U0CAROL", "undo:p1-s3")); !strings.Contains(got, "You can't decide on this") {
 			t.Errorf("of a stranger: %q", got)

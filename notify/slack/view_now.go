@@ -35,7 +35,8 @@ func (c *composer) doNow(inc incident.Incident) {
 	}
 }
 
-// commands shows commands as code to copy: the first most of them, each whole, since a part of a command is another one.
+// commands shows commands as code to copy: the first most of them, each whole, since a part of a command is another
+// one.
 func (c *composer) commands(all []string, most int) []slackgo.RichTextElement {
 	room, shown := maxCommands, []string{}
 	for _, line := range all {

@@ -76,8 +76,8 @@ type Options struct {
 	// is told first is not said. It must not call the fleet.
 	Observe func(Outcome)
 	// FirstToken, when set, is told of each first token at once, long before the answer ends: at is its simulated time,
-	// and waited how long its client has waited for it since the first try. Of what is tried again, or read by an engine of
-	// its own, the same client may be told twice. It must not call the fleet.
+	// and waited how long its client has waited for it since the first try. Of what is tried again, or read by an engine
+	// of its own, the same client may be told twice. It must not call the fleet.
 	FirstToken func(at, waited time.Duration)
 	// Ranks is the number of data-parallel engines behind each replica's port, each with its own engine label; 1 when 0.
 	// V0 has only one.

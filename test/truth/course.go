@@ -10,12 +10,14 @@ import (
 )
 
 var (
-	subject = regexp.MustCompile(`: ((?:E2E|[A-Z][A-Za-z/]*)(?: [A-Za-z/]+)*(?: p\d\d)?) [\d.,]+ ?(?:ms|s|min|h|%)?(?: \d+ (?:s|min))? \((?:target|limit)`)
+	subject = regexp.MustCompile(`: ((?:E2E|[A-Z][A-Za-z/]*)(?: [A-Za-z/]+)*(?: p\d\d)?) ` +
+		`[\d.,]+ ?(?:ms|s|min|h|%)?(?: \d+ (?:s|min))? \((?:target|limit)`)
 	verdict = regexp.MustCompile(`recovered|better, not fixed|didn't help|made it worse|had no effect`)
 )
 
 // changing are the words of headlines while a change is made.
-var changing = regexp.MustCompile(`^[^:]*: (?:applying|rolling out|checking|improving after|no effect yet)| is live|not live yet`)
+var changing = regexp.MustCompile(`^[^:]*: (?:applying|rolling out|checking|improving after|no effect yet)|` +
+	` is live|not live yet`)
 
 // askedIsAnswered: the metric that a question names in its headline is in the verdict on the change.
 func askedIsAnswered(m Message) (out []string) {

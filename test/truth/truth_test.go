@@ -123,7 +123,7 @@ func TestDeliberateLiesAreFound(t *testing.T) {
 		name, rule string
 		lie        func(*Message)
 	}{
-		{"another alert fires", "fires", edit("vLLMHighTPOT firing", "vLLMHighTPOT firing", "vLLMHighTPOT and 1 other firing")},
+		{"another fires", "fires", edit("vLLMHighTPOT firing", "vLLMHighTPOT firing", "vLLMHighTPOT and 1 other firing")},
 		{"a resolved alert fires", "fires", edit("vLLMHighTPOT firing", `\(warning\)`, "(warning), resolved")},
 		{"no cause", "one cause", edit("TTFT p95", "Why:", "No known cause.\nWhy:")},
 		{"green above trouble", "color", edit("vLLMHighTPOT firing", "^🟠", "🟢")},

@@ -56,10 +56,11 @@ var (
 // colorByWords: what is green is well, and what is well is not red.
 func colorByWords(v Version) []string {
 	head := v.headline()
+	red := strings.HasPrefix(v.Text, "🔴")
 	switch m := notWell.FindString(head); {
 	case v.isGreen() && m != "" && !strings.Contains(head, "healthy, but"):
 		return []string{fmt.Sprintf("green above %q", head)}
-	case !v.isGreen() && strings.HasPrefix(v.Text, "🔴") && notIll.MatchString(head) && !strings.Contains(head, "reverting"):
+	case red && notIll.MatchString(head) && !strings.Contains(head, "reverting"):
 		return []string{fmt.Sprintf("red above %q", head)}
 	}
 	return nil
@@ -109,7 +110,8 @@ func oneLimit(v Version) (out []string) {
 }
 
 var moved = regexp.MustCompile(
-	`((?:TTFT|TPOT|ITL|E2E|Queue time|Waiting|Prefill|Preemptions)[\w/ ()]*?) ([\d.,]+) ?(ms|s|min)? → ([\d.,]+) ?(ms|s|min)?`)
+	`((?:TTFT|TPOT|ITL|E2E|Queue time|Waiting|Prefill|Preemptions)[\w/ ()]*?) ` +
+		`([\d.,]+) ?(ms|s|min)? → ([\d.,]+) ?(ms|s|min)?`)
 
 // worseIsSaid: what got worse by more than a tenth is marked where the words around it say that all is well.
 func worseIsSaid(v Version) (out []string) {
@@ -167,7 +169,8 @@ func ownChange(v Version) (out []string) {
 	return out
 }
 
-var rolledBack = regexp.MustCompile(`(?mi)\b(throttle|scale|set|lower|raise)\b[^\n]*? → [^\n]*(?:rolled back|[Rr]olled back to)`)
+var rolledBack = regexp.MustCompile(`(?mi)\b(throttle|scale|set|lower|raise)\b` +
+	`[^\n]*? → [^\n]*(?:rolled back|[Rr]olled back to)`)
 
 // triedIsNotFirst: what was rolled back is not the button that stands out.
 func triedIsNotFirst(v Version) (out []string) {
