@@ -16,6 +16,7 @@ COPY playbooks playbooks
 # What the sandbox simulates.
 COPY test/fakeslack test/fakeslack
 COPY test/fleet test/fleet
+COPY test/truth test/truth
 COPY webhook webhook
 COPY THIRD_PARTY_LICENSES ./
 ARG RELEASE=dev

@@ -16,7 +16,7 @@ func Price(inc incident.Incident, s incident.Step) string {
 	switch s.Kind { //nolint:exhaustive // the others are priced by their own words alone
 	case incident.StepThrottle:
 		if share, ok := RejectedBy(inc.Readings, s); ok {
-			return Capital(OneIn(share)) + " would be rejected until the load falls."
+			return Capital(OneIn(share)) + " would be rejected."
 		}
 	case incident.StepReplicas:
 		return capacity(inc.Cluster, s)

@@ -58,7 +58,7 @@ func TestTheShareThatAThrottleRejects(t *testing.T) {
 		s := incident.Step{Kind: incident.StepThrottle, To: incident.Set(tt.to), Target: incident.Target{Setting: tt.setting}}
 		want := tt.want
 		if want != "" {
-			want += " would be rejected until the load falls."
+			want += " would be rejected."
 		}
 		if got := Price(incident.Incident{Readings: tt.readings}, s); got != want {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)

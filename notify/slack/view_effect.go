@@ -22,10 +22,12 @@ const (
 func (c *composer) effect(inc incident.Incident, open []incident.Step) []string {
 	s := open[0]
 	var parts []string
+	said := []string{s.Speed, s.Cost, s.Risk}
 	if price := escape(present.Price(inc, s), c.detail.text); price != "" {
 		parts = append(parts, "*"+strings.TrimSuffix(price, ".")+".*")
+		said = said[:2] // a number says more than a risk, and the page has both
 	}
-	for _, text := range []string{s.Speed, s.Cost, s.Risk} {
+	for _, text := range said {
 		if text = escape(strings.TrimSpace(text), c.detail.text); text != "" {
 			parts = append(parts, present.Ended(text))
 		}
@@ -88,7 +90,10 @@ func (c *composer) exact(inc incident.Incident, open []incident.Step) []string {
 		escape(present.ValueText(s.From)+" → "+present.ValueText(s.To), 90)}
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
-		price := []string{present.Price(inc, s), s.Speed, s.Cost}
+		price := []string{present.Price(inc, s), s.Speed}
+		if price[0] == "" {
+			price = append(price, s.Cost)
+		}
 		if s.Needs.Restart { // the label says so, and that says more in fewer words than what it costs
 			price = []string{present.Verb(s, incident.OpApply), s.Speed}
 		}
