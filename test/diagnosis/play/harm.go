@@ -55,14 +55,35 @@ func readAdvice() ([]advice, error) {
 					strictyaml.NotThere("deed", deed, diagnosis.Deeds())))
 			}
 		}
-		// The bot fills in what is in braces.
-		parts := regexp.MustCompile(`\{[^{}\s]*\}`).Split(oneLine(a.Text), -1)
+		a.said = regexp.MustCompile("^" + filledIn(oneLine(a.Text)) + "$")
+	}
+	return f.Advice, wrong.Err()
+}
+
+var (
+	inBraces = regexp.MustCompile(`\{[^{}\s]*\}`)
+	// leftOut is what the bot leaves out where it would say nothing: a part of a list that compares pods, or a value in
+	// brackets.
+	leftOut = regexp.MustCompile(`[^.;:]+: \{[^{}\s]*\}[.;]|\s\((?:now|usually) \{[^{}\s]*\}\)`)
+)
+
+// filledIn is the expression of an advice as the bot says it: it fills in what is in braces.
+func filledIn(text string) string {
+	values := func(part string) string {
+		parts := inBraces.Split(part, -1)
 		for j, p := range parts {
 			parts[j] = regexp.QuoteMeta(p)
 		}
-		a.said = regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
+		return strings.Join(parts, ".*")
 	}
-	return f.Advice, wrong.Err()
+	var out strings.Builder
+	end := 0
+	for _, at := range leftOut.FindAllStringIndex(text, -1) {
+		part := strings.TrimRight(text[at[0]:at[1]], ".;")
+		out.WriteString(values(text[end:at[0]]) + "(?:(?i:" + values(part) + ")[.;]?)?")
+		end = at[1]
+	}
+	return out.String() + values(text[end:])
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
