@@ -134,7 +134,7 @@ func (s *plainScale) cautionUndo(to int64) []incident.Guardrail {
 }
 
 const (
-	scaleSpeed = "Takes minutes: a new pod has to start and load the model."
+	scaleSpeed = "Takes minutes (model loading)."
 	scaleRisk  = "Without free GPUs it stays pending; running pods aren't touched."
 )
 

@@ -160,7 +160,7 @@ func (l limit) step(to int64, what, counted, path string, guards ...incident.Gua
 		To:         live.Int(to),
 		Title:      fmt.Sprintf("Throttle %s from %d to %d %s", what, l.now, to, counted),
 		Diff:       live.Diff(l.base.Target, from, fmt.Sprintf("%s: %d", path, to)),
-		Speed:      "Takes effect in seconds, no restarts.",
+		Speed:      "Live in seconds, no restarts.",
 		Guardrails: slices.Concat(guards, []incident.Guardrail{live.Ownership(l.base, live.NoField)}),
 		Worked:     l.bounds().Worked(l.now, to),
 	}

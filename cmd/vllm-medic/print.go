@@ -56,14 +56,14 @@ func printIncident(w io.Writer, inc incident.Incident, all bool) {
 	if inc.Plan != nil {
 		say(w, "\n  plan %s\n", inc.Plan.Digest)
 		for _, s := range inc.Plan.Steps {
-			printStep(w, s)
+			printStep(w, inc, s)
 		}
 	}
 	printSkipped(w, inc)
 	if len(inc.AppliedEarlier) > 0 {
 		say(w, "\n  applied before\n")
 		for _, s := range inc.AppliedEarlier {
-			printStep(w, s)
+			printStep(w, inc, s)
 		}
 	}
 	var made []string

@@ -344,6 +344,25 @@ func TestWhatDidNotDecideIsFolded(t *testing.T) {
 	}
 }
 
+// What is asked has the price that the question in Slack has, and what was applied has none: it would be of now.
+func TestAProposedStepIsPrintedWithItsPrice(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	s := incident.Step{
+		Kind: incident.StepReplicas, State: incident.StepProposed, From: incident.Set("2"), To: incident.Set("4"),
+		Target: incident.Target{Setting: incident.SettingReplicas},
+	}
+	for state, priced := range map[incident.StepState]bool{incident.StepProposed: true, incident.StepApplied: false} {
+		s.State = state
+		inc.Plan = &incident.Plan{Steps: []incident.Step{s}}
+		var out bytes.Buffer
+		printIncident(&out, inc, false)
+		if strings.Contains(out.String(), "price: Needs GPUs for 2 more pods.\n") != priced {
+			t.Errorf("%s:\n%s", state, out.String())
+		}
+	}
+}
+
 // The commands of a manual step stand below it, for incidents and for models that were looked at.
 func TestManualStepsArePrintedWithTheirCommands(t *testing.T) {
 	t.Parallel()

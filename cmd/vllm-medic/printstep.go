@@ -8,7 +8,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
-func printStep(w io.Writer, s incident.Step) {
+// printStep shows a step, with its price while somebody is asked about it: readings of after a change give none.
+func printStep(w io.Writer, inc incident.Incident, s incident.Step) {
 	mark := string(s.State)
 	if s.Kind == incident.StepManual {
 		mark = "manual"
@@ -23,7 +24,13 @@ func printStep(w io.Writer, s incident.Step) {
 	if s.Kind == incident.StepManual {
 		return
 	}
-	for _, line := range []struct{ name, text string }{{"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk}} {
+	price := ""
+	if s.State == incident.StepProposed {
+		price = present.Price(inc, s)
+	}
+	for _, line := range []struct{ name, text string }{
+		{"price", price}, {"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk},
+	} {
 		if line.text != "" {
 			say(w, "        %s: %s\n", line.name, line.text)
 		}

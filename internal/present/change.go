@@ -54,7 +54,7 @@ func UndoTerms(s incident.Step) string {
 		return ""
 	case s.Mitigation():
 		return "Reverts to " + ValueText(s.Undo) + " after " + incident.FormatDuration(s.RevertAfter) +
-			" healthy; rollback offered if it doesn't help."
+			" healthy; rollback offered otherwise."
 	}
 	return "Rollback to " + ValueText(s.Undo) + " offered if it doesn't help."
 }

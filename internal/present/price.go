@@ -122,7 +122,9 @@ func capacity(c incident.Cluster, s incident.Step) string {
 	}
 	var text string
 	if more := to - from; gpus > 0 {
-		text = fmt.Sprintf("%s (%s × %d).", Counted(int(more*gpus), "more GPU"), Counted(int(more), "pod"), gpus)
+		text = fmt.Sprintf("Needs %s (%s × %d).", Counted(int(more*gpus), "more GPU"), Counted(int(more), "pod"), gpus)
+	} else {
+		text = fmt.Sprintf("Needs GPUs for %s.", Counted(int(more), "more pod"))
 	}
 	if len(took) > 0 {
 		slices.Sort(took)

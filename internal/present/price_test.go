@@ -129,15 +129,15 @@ func TestThePriceOfReplicas(t *testing.T) {
 		setting  string
 		want     string
 	}{
-		{"both", pods, "3", "6", "replicas", "12 more GPUs (3 pods × 4). Pods of this pool took 7 min to serve."},
+		{"both", pods, "3", "6", "replicas", "Needs 12 more GPUs (3 pods × 4). Pods of this pool took 7 min to serve."},
 		{
 			"no GPUs",
 			[]incident.Pod{{ServedAfter: time.Minute}},
 			"1", "2", "replicas",
-			"Pods of this pool took 1 min to serve.",
+			"Needs GPUs for 1 more pod. Pods of this pool took 1 min to serve.",
 		},
-		{"no history", []incident.Pod{{GPUs: 1}}, "1", "2", "replicas", "1 more GPU (1 pod × 1)."},
-		{"nothing is known", nil, "1", "2", "replicas", ""},
+		{"no history", []incident.Pod{{GPUs: 1}}, "1", "2", "replicas", "Needs 1 more GPU (1 pod × 1)."},
+		{"nothing is known", nil, "1", "2", "replicas", "Needs GPUs for 1 more pod."},
 		{"an autoscaler's minimum", pods, "1", "2", "minReplicas", ""},
 		{"fewer", pods, "3", "2", "replicas", ""},
 	} {

@@ -300,9 +300,9 @@ func answerBy(inc incident.Incident, s incident.Step) []Span {
 	}
 	switch {
 	case inc.DryRun && !until.IsZero():
-		return []Span{{Text: "Answer by "}, {At: until}, {Text: ". Approving runs a dry run; nothing will change." + two}}
+		return []Span{{Text: "Answer by "}, {At: until}, {Text: ". Nothing will change." + two}}
 	case inc.DryRun:
-		return said("Approving runs a dry run; nothing will change." + two)
+		return said("Nothing will change." + two)
 	case !until.IsZero() && len(s.Approvals) == 0:
 		return []Span{{Text: "Approve by "}, {At: until}, {Text: ". If no one responds, nothing changes." + two}}
 	}

@@ -66,7 +66,7 @@ func TestAnIncidentSaysWhatItIsAt(t *testing.T) {
 		"asked in a dry run": {
 			with(asked(), func(i *incident.Incident) { i.DryRun = true }), "dry run: needs an answer",
 			"llama-70b: TTFT p95 7.2 s (target 2 s)", "",
-			"Answer by 03:40 UTC. Approving runs a dry run; nothing will change.",
+			"Answer by 03:40 UTC. Nothing will change.",
 		},
 		"nothing to approve": {
 			with(asked(), func(i *incident.Incident) { i.Plan.Steps = nil }), "needs a human",

@@ -89,7 +89,10 @@ type healthRow struct {
 }
 
 // healthStep is something to do by hand.
-type healthStep struct{ Title, Why string }
+type healthStep struct {
+	Title, Why string
+	Commands   []string
+}
 
 // Write writes the page.
 func (r HealthReport) Write(w io.Writer) error {
@@ -138,7 +141,7 @@ func (f frame) healthRow(m HealthReportModel) healthRow {
 	}
 	if inc.Plan != nil {
 		for _, s := range inc.Plan.Steps {
-			row.Steps = append(row.Steps, healthStep{present.Line(s.Title), present.Line(s.Why)})
+			row.Steps = append(row.Steps, healthStep{present.Line(s.Title), present.Line(s.Why), present.Commands(s)})
 		}
 	}
 	_, row.NotChecked = incident.SplitNotEvaluated(inc.Others)

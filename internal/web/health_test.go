@@ -27,7 +27,10 @@ func hostileReport(secrets ...string) web.HealthReport {
 		Evidence: []incident.Condition{{Truth: incident.True, Signal: "ttft_p95", Label: text, Seen: text, Threshold: text}},
 		Never:    []incident.Never{{Change: "restart", Knob: "pods", Why: text}}, Skipped: []string{text},
 	}
-	inc.Plan = &incident.Plan{Steps: []incident.Step{{Kind: incident.StepManual, Title: text, Why: text}}}
+	inc.Plan = &incident.Plan{Steps: []incident.Step{{
+		Kind: incident.StepManual, Title: text, Why: text,
+		Commands: []string{"kubectl -n llm logs llama-0", `echo "><script>alert(1)</script>"`, "kubectl \u202eget pods"},
+	}}}
 	inc.Others = []incident.Other{{Name: "stalled", Verdict: incident.Undecided, NotEvaluated: text}}
 	return web.HealthReport{
 		At: time.Unix(1_790_000_000, 0), Source: "http://prometheus:9090" + text, Summary: "1 problem" + text,
@@ -55,6 +58,11 @@ func TestAHealthReportHoldsNoSecretAndNoForeignMarkup(t *testing.T) {
 	} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page holds %q: …%.200s", bad, page[max(0, strings.Index(page, bad)-150):])
+		}
+	}
+	for command, shown := range map[string]bool{">llama-0</span></pre>": true, ">pods</span></pre>": false} {
+		if strings.Contains(page, command) != shown {
+			t.Errorf("%s is shown: %t, want %t", command, !shown, shown)
 		}
 	}
 	if n := strings.Count(page, "alert(1)"); n < 10 {

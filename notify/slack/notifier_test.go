@@ -234,7 +234,7 @@ func TestABlockThatSlackDoesNotHaveIsLeftOutAndNoOther(t *testing.T) {
 		if tt.fold {
 			mustFollow(t, m.VisibleText(), "Manual:", "Can't rule out: abort spike")
 		} else {
-			mustFollow(t, m.VisibleText(), "1 manual option · other causes (see *Details*)")
+			mustFollow(t, m.VisibleText(), "Exact change · 1 manual option (see *Details*)")
 		}
 		mustFollow(t, m.VisibleText(), "7 safety checks passed")
 		if err := w.notifier.Update(t.Context(), channel, ts, inc); err != nil {

@@ -19,10 +19,13 @@ const maxCaution = 160
 // changesBefore is how long before the incident something may have changed so that it is named.
 const changesBefore = 2 * time.Hour
 
-// below is what ranks after the buttons: the exact change and the other steps, what not to do, what changed recently,
-// the chart, and everything else.
+// below is what ranks after the buttons: what the other buttons do, what not to do, what changed recently, the chart,
+// and everything else.
 func (c *composer) below(inc incident.Incident, open []incident.Step) {
-	c.context(slices.Concat(c.exact(inc, open), c.shrunk(open), c.blocked(inc))...)
+	if !c.detail.rest {
+		c.context(c.exact(inc, open)...)
+	}
+	c.context(slices.Concat(c.instead(inc, open), c.shrunk(open), c.blocked(inc))...)
 	if len(open) > 0 {
 		c.actions("undo", inc, rollbacks(inc)...)
 	}
@@ -63,9 +66,9 @@ func (c *composer) nevers(inc incident.Incident) []string {
 		return []string{fmt.Sprintf("⚠️ %s: %d on the incident's page.", text, len(all))}
 	}
 	shown := all[:min(len(all), c.detail.never)]
-	text, ending := strings.Join(shown, ", "), ": that makes this worse."
+	text, ending := strings.Join(shown, ", "), "."
 	if n := len(shown); n > 1 {
-		text, ending = strings.Join(shown[:n-1], ", ")+" or "+shown[n-1], ": each makes this worse."
+		text = strings.Join(shown[:n-1], ", ") + " or " + shown[n-1]
 	}
 	if n := len(all) - len(shown); n > 0 {
 		ending += " _" + present.More(n) + "_"
@@ -109,8 +112,8 @@ func (c *composer) picture(inc incident.Incident) {
 	}
 }
 
-// rest is what ranks behind everything else: advice for people, other causes, and the checks. It is folded, so that it
-// takes one line until somebody asks for it; where Slack has no folds that line says where to ask.
+// rest is what ranks behind everything else: the exact change, advice for people, other causes, and the checks. It is
+// folded, so that it takes one line until somebody asks for it; where Slack has no folds that line says where to ask.
 func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	if !c.detail.rest {
 		return
@@ -138,6 +141,7 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 	}
 	skipped := c.skipped(inc)
 	inner := &composer{opts: c.opts, detail: c.detail}
+	inner.context(c.exact(inc, open)...)
 	inner.rich(manual...)
 	inner.smallProse(others...)
 	inner.smallProse(skipped...)
@@ -146,14 +150,17 @@ func (c *composer) rest(inc incident.Incident, open []incident.Step) {
 		return
 	}
 	var title []string
+	if len(open) > 0 {
+		title = append(title, "Exact change")
+	}
 	if n := passed(open); n > 0 && !c.opts.NoFold { // else the last line says it
 		title = append(title, present.Counted(n, "safety check")+" passed")
 	}
 	if n := advices; n > 0 {
 		title = append(title, present.Counted(n, "manual option"))
 	}
-	if len(others) > 0 {
-		title = append(title, "other causes")
+	if len(others) > 0 && len(title) == 0 {
+		title = append(title, "Other causes")
 	}
 	if n := len(skipped); n > 0 && len(title) == 0 { // else it is worth no words on the line that is always seen
 		title = append(title, present.Counted(n, "skipped step"))
@@ -242,7 +249,7 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, "acknowledged by "+who(*inc.AckedBy))
 	}
 	if c.opts.BaseURL != "" {
-		text := "Evidence, checks and diff"
+		text := "Evidence and checks"
 		if inc.Pool == "" {
 			text = "Incident page"
 		}

@@ -25,7 +25,7 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 	said := []string{s.Speed, s.Cost, s.Risk}
 	if price := escape(present.Price(inc, s), c.detail.text); price != "" {
 		parts = append(parts, "*"+strings.TrimSuffix(price, ".")+".*")
-		said = said[:2] // a number says more than a risk, and the page has both
+		said = said[:1] // a number says more than what any such step costs, which the small print and the page have
 	}
 	for _, text := range said {
 		if text = escape(strings.TrimSpace(text), c.detail.text); text != "" {
@@ -80,7 +80,8 @@ func (c *composer) cautions(open []incident.Step) []string {
 	return lines
 }
 
-// exact is the small print of the question: the field that is changed, and what the other buttons do.
+// exact is the small print of the question: the field that is changed, and what such a step costs where the question
+// has the price of this one.
 func (c *composer) exact(inc incident.Incident, open []incident.Step) []string {
 	if len(open) == 0 {
 		return nil
@@ -88,6 +89,18 @@ func (c *composer) exact(inc incident.Incident, open []incident.Step) []string {
 	s := open[0]
 	out := []string{"*Exact change:* " + escape(s.Target.Object(), 90) + ", " + escape(setting(s), 60) + " " +
 		escape(present.ValueText(s.From)+" → "+present.ValueText(s.To), 90)}
+	if cost := escape(strings.TrimSpace(s.Cost), c.detail.text); cost != "" && present.Price(inc, s) != "" {
+		out = append(out, present.Ended(cost))
+	}
+	return out
+}
+
+// instead is what the other buttons do.
+func (c *composer) instead(inc incident.Incident, open []incident.Step) []string {
+	if len(open) == 0 {
+		return nil
+	}
+	var out []string
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
 		price := []string{present.Price(inc, s), s.Speed}
@@ -95,7 +108,7 @@ func (c *composer) exact(inc incident.Incident, open []incident.Step) []string {
 			price = append(price, s.Cost)
 		}
 		if s.Needs.Restart { // the label says so, and that says more in fewer words than what it costs
-			price = []string{present.Verb(s, incident.OpApply), s.Speed}
+			price = []string{present.Verb(s, incident.OpApply)}
 		}
 		for _, text := range price {
 			if text = escape(strings.TrimSpace(text), min(c.detail.text, 90)); text != "" {
@@ -160,7 +173,7 @@ func (c *composer) blocked(inc incident.Incident) []string {
 		case s.State == incident.StepProposed && !s.Executable():
 			out = append(out, "*Blocked:* "+title+reasonText(strings.Join(present.Refusals(s), "; "), c.detail.text))
 		case s.State == incident.StepFailed && len(inc.Proposed()) > 0:
-			out = append(out, "*Failed:* "+title+reasonText(present.Reason(s), c.detail.text))
+			out = append(out, "*Failed:* "+escape(present.Change(s), 80)+reasonText(present.Reason(s), c.detail.text))
 		}
 	}
 	if len(held) > 0 {

@@ -68,9 +68,9 @@ func TestAQuestionComesBeforeEverythingElse(t *testing.T) {
 	mustFollow(t, shownText(v),
 		"TTFT p95 7.2 s (target 2 s)", "from 256 to 128?*", "Approve by ", "If no one responds, nothing changes.",
 		"*Why:* The KV cache is full", "*97%* (limit 90%)", "*If you approve:*", "Throttle 256 → 128", "Deny",
-		"*Exact change:*", "*Scale 2 → 3 instead:*", "*Blocked:*", "⚠️ *Don't* raise `max_num_seqs`", "🕑 *Changed at ",
+		"*Scale 2 → 3 instead:*", "*Blocked:*", "⚠️ *Don't* raise `max_num_seqs`", "🕑 *Changed at ",
 		"12 min before the first alert:* Deployment llm/llama-70b: image v0.9.2 → v0.10.1",
-		"7 safety checks passed · 1 manual option · other causes", "Manual:", "abort spike", "✓ not paused")
+		"Exact change · 7 safety checks passed · 1 manual option", "*Exact change:* ", "Manual:", "abort spike", "✓ not paused")
 	want := []string{"primary Throttle 256 → 128", "Scale 2 → 3 instead", "Deny", "Acknowledge", "Details"}
 	if got := buttons(v); !slices.Equal(got, want) {
 		t.Errorf("buttons %q, want %q", got, want)
@@ -111,7 +111,7 @@ func TestADryRunSaysThatNothingWillChange(t *testing.T) {
 	t.Parallel()
 	v := Render(stories(t)["05-deciding-dry-run"], links)
 	mustFollow(t, shownText(v), "🧪 [DRY RUN] ", "*Dry run: would you approve this?*",
-		"Approving runs a dry run; nothing will change.", "Dry-run throttle 256 → 128")
+		"Nothing will change.", "Dry-run throttle 256 → 128")
 	if strings.Contains(shownText(v), "If no one responds") {
 		t.Error("it says that nothing changes without an answer, as if something did with one")
 	}
@@ -121,7 +121,7 @@ func TestADrillSaysSoEverywhere(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
 		"07-deciding-drill": {
-			"🧪 [DRILL] llama-70b: TTFT", "*DRILL: would you approve this?*", "Approving runs a dry run; nothing will change.",
+			"🧪 [DRILL] llama-70b: TTFT", "*DRILL: would you approve this?*", "Nothing will change.",
 			"[DRILL] Throttle 256 → 128",
 		},
 		"08-drill-ended": {

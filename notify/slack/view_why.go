@@ -51,7 +51,7 @@ func (c *composer) soFar(inc incident.Incident) []string {
 	if len(moved) == 0 {
 		moved = []string{"nothing moved noticeably"}
 	}
-	return []string{"*So far:* " + escape(present.Change(s), 80) + approvedText(inc, s) + ": " + strings.Join(moved, ", ")}
+	return []string{"*So far:* " + escape(present.Change(s), 80) + ": " + strings.Join(moved, ", ")}
 }
 
 // numbers are the readings that decided, each once with the limit that it crossed, and how many pods are ready. Those
@@ -89,8 +89,11 @@ func (c *composer) numbers(inc incident.Incident) string {
 		}
 	}
 	most := c.detail.numbers
-	if _, ok := present.DoNowFor(inc); ok && advised(inc) {
+	switch _, ok := present.DoNowFor(inc); {
+	case ok && advised(inc):
 		most = min(most, 2) // the commands matter more
+	case inc.State == incident.StateDeciding:
+		most = min(most, 3) // the price and the buttons matter more
 	}
 	out = slices.Clone(out[:min(len(out), most)])
 	if ready := inc.Cluster.ReadyText(); inc.Cluster.Error == "" && ready != "" {

@@ -174,14 +174,14 @@ func TestWhatNotToDoIsOneLine(t *testing.T) {
 	t.Parallel()
 	inc := stories(t)["09-deciding-cautions"]
 	want := "⚠️ *Don't* raise `max_num_seqs`, lower `gpu_memory_utilization`, restart pods or raise " +
-		"`max_num_batched_tokens`: each makes this worse.\n"
+		"`max_num_batched_tokens`.\n"
 	if text := shownText(Render(inc, links)) + "\n"; !strings.Contains(text, want) {
 		t.Errorf("got\n%s", text)
 	}
 	inc.Diagnosis.Never = append(inc.Diagnosis.Never, incident.Never{Change: "lower", Knob: "<!channel> ` x"})
 	inc.Diagnosis.Never = inc.Diagnosis.Never[2:]
 	text := shownText(Render(inc, links))
-	if !strings.Contains(text, "or lower `&lt;!channel&gt; ' x`: each") {
+	if !strings.Contains(text, "or lower `&lt;!channel&gt; ' x`.") {
 		t.Errorf("got\n%s", text)
 	}
 	for name, change := range map[string]func(*incident.Incident){

@@ -36,8 +36,10 @@ type layout struct {
 	TS     string
 	Top    float64 // from the top of the page
 	Height float64
-	// Words are those that show, without a chart's ticks. What is folded does not.
-	Words  int
+	// Words are those that show, without the labels within a chart. What is folded does not.
+	Words int
+	// Above are the words before the first button.
+	Above  int
 	Blocks []laidOut
 	// Buttons are where each one ends.
 	Buttons []float64

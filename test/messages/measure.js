@@ -1,8 +1,9 @@
 // Measures the page in each frame, once its fonts are there, and writes the result for --dump-dom.
 "use strict";
 
+// A word has a letter or a digit: a dot between two of them is none, nor is an arrow.
 function words(text) {
-  return text.split(/\s+/).filter(Boolean).length;
+  return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
 function measure(frame, message) {
@@ -15,9 +16,13 @@ function measure(frame, message) {
     Buttons: [...body.querySelectorAll(".button")].filter((b) => b.checkVisibility()).map(bottom),
     Wide: shown.filter((part) => part.scrollWidth > part.clientWidth + 1).map((part) => part.innerText.slice(0, 80)),
   };
-  for (const picture of body.querySelectorAll("svg")) picture.style.display = "none";
-  layout.Words = shown.reduce((n, part) => n + words(part.innerText), 0);
-  for (const picture of body.querySelectorAll("svg")) picture.style.display = "";
+  const labels = body.querySelectorAll("svg, .legend");
+  for (const label of labels) label.style.display = "none";
+  const count = (parts) => parts.reduce((n, part) => n + words(part.innerText), 0);
+  layout.Words = count(shown);
+  const asks = shown.findIndex((part) => part.querySelector(".button")?.checkVisibility());
+  layout.Above = asks < 0 ? layout.Words : count(shown.slice(0, asks));
+  for (const label of labels) label.style.display = "";
   layout.Blocks = shown.map((part) => ({ Kind: part.classList[0] ?? part.tagName, Text: part.innerText, Bottom: bottom(part) }));
   return layout;
 }

@@ -20,8 +20,10 @@ var measured = flag.String("report", "", "write what was measured of every messa
 const (
 	phone       = 390
 	mostWords   = 220
-	firstButton = 600
-	firstScreen = 650
+	mostAsking  = 150
+	mostAbove   = 120
+	firstButton = 520
+	firstScreen = 600
 )
 
 // everything is every state of every built-in diagnosis, and the incident whose whole life the gallery shows.
@@ -80,8 +82,8 @@ func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...str
 			t.Errorf("%s is not true: %s", m.name(), lie)
 		}
 		if asks {
-			fmt.Fprintf(&table, "%-60s %4d words, %5.0f px, first button ends at %5.0f px  %s\n", m.name(), l.Words, l.Height,
-				append(l.Buttons, 0)[0], strings.Join(problems, "; "))
+			fmt.Fprintf(&table, "%-60s %4d words, %4d above, %5.0f px, first button ends at %5.0f px  %s\n", m.name(), l.Words,
+				l.Above, l.Height, append(l.Buttons, 0)[0], strings.Join(problems, "; "))
 		}
 	}
 	if *measured != "" && len(without) == 0 {
@@ -102,6 +104,12 @@ func problemsOf(l layout, asks bool) []string {
 	}
 	if !asks {
 		return out
+	}
+	if l.Words > mostAsking {
+		out = append(out, fmt.Sprintf("a question of %d words, at most %d", l.Words, mostAsking))
+	}
+	if l.Above > mostAbove {
+		out = append(out, fmt.Sprintf("%d words above its buttons, at most %d", l.Above, mostAbove))
 	}
 	buttons := slices.IndexFunc(l.Blocks, func(b laidOut) bool { return b.Kind == "actions" })
 	if buttons < 0 || len(l.Buttons) == 0 {
