@@ -23,7 +23,7 @@ func (a *App) poolNames() []string {
 func (a *App) links() web.Links {
 	l := a.opts.Config.Links
 	return web.Links{
-		BaseURL: l.BaseURL, PrometheusURL: l.PrometheusURL, Message: a.messageURL, NameOf: a.nameOf,
+		BaseURL: l.BaseURL, PrometheusURL: l.PrometheusURL, Elsewhere: a.elsewhere(), Message: a.messageURL, NameOf: a.nameOf,
 		Runbook: func(c incident.Cause) string {
 			if l.DocsURL != "" {
 				return present.RunbookURL(l.DocsURL, "", c)
@@ -31,6 +31,12 @@ func (a *App) links() web.Links {
 			return present.RunbookPath(c)
 		},
 	}
+}
+
+// elsewhere has the addresses of Grafana and Alertmanager for people.
+func (a *App) elsewhere() present.Elsewhere {
+	l := a.opts.Config.Links
+	return present.Elsewhere{Grafana: l.GrafanaURL, Alertmanager: l.AlertmanagerURL, Pools: a.opts.Config.Pools}
 }
 
 // runbooks are the pages of the playbooks in force.

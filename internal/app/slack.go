@@ -35,7 +35,7 @@ func (a *App) newNotifier(owner string) (notify.Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := slack.ViewOptions{BaseURL: cfg.Links.BaseURL, PrometheusURL: cfg.Links.PrometheusURL}
+	view := slack.ViewOptions{BaseURL: cfg.Links.BaseURL, PrometheusURL: cfg.Links.PrometheusURL, Elsewhere: a.elsewhere()}
 	view.DocsURL, view.RunbooksURL = cfg.Links.Runbooks()
 	interactions, err := slack.NewInteractions(slack.InteractionsConfig{
 		SigningSecret: cfg.Slack.SigningSecret.Reveal, AppID: cfg.Slack.AppID, Team: cfg.Slack.Team,

@@ -103,7 +103,7 @@ type KubernetesUser struct {
 
 // Links are the addresses for links in messages; empty ones make no link. None holds a password.
 type Links struct {
-	BaseURL, PrometheusURL string
+	BaseURL, PrometheusURL, GrafanaURL, AlertmanagerURL string
 	// DocsURL is where the runbooks are; empty where nothing is said, or where NoRunbooks says that there are none.
 	DocsURL    string
 	NoRunbooks bool

@@ -261,6 +261,11 @@ type linksFile struct {
 	DocsURL *string `yaml:"docs_url,omitempty"`
 	// The URL of Prometheus for users. Default: prometheus.url.
 	PrometheusURL string `yaml:"prometheus_url,omitempty"`
+	// The URL of Grafana for users, which has the shipped dashboards. Empty: no links to Grafana.
+	GrafanaURL string `yaml:"grafana_url,omitempty"`
+	// The URL of Alertmanager for users, for links to a new silence for an incident's alerts. Empty: no such links;
+	// alertmanager.url is not used for them.
+	AlertmanagerURL string `yaml:"alertmanager_url,omitempty"`
 }
 
 type playbooksFile struct {

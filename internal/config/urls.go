@@ -20,6 +20,8 @@ func (l *loader) links(f file) Links {
 	default:
 		out.DocsURL = l.link("links.docs_url", *raw)
 	}
+	out.GrafanaURL = l.frontPage("links.grafana_url", f.Links.GrafanaURL)
+	out.AlertmanagerURL = l.frontPage("links.alertmanager_url", f.Links.AlertmanagerURL)
 	out.PrometheusURL = cmp.Or(l.link("links.prometheus_url", f.Links.PrometheusURL), f.Prometheus.URL)
 	return out
 }
@@ -27,6 +29,23 @@ func (l *loader) links(f file) Links {
 // link is an address that people or the bot open without a password.
 func (l *loader) link(path, raw string) string {
 	return l.address(path, raw, "this address takes no credentials")
+}
+
+// frontPage is an address that people open, to which the path of one of its pages is added: it has neither a user nor
+// anything behind its path.
+func (l *loader) frontPage(path, raw string) string {
+	u, err := url.Parse(l.link(path, raw))
+	if err != nil || wrongAddress(raw, "") != "" {
+		return raw // it has been said, or there is none
+	}
+	before, _, dashboard := strings.Cut(u.Path, "/d/")
+	if u.User != nil {
+		l.at(path, "must not hold a user; people sign in there themselves")
+	} else if dashboard || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+		alone := url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}
+		l.at(path, "must be the address of the server alone, to which pages are added; write %s", alone.String())
+	}
+	return raw
 }
 
 // address takes http and https.

@@ -103,6 +103,14 @@ func TestNoURLOfTheFileHoldsAPassword(t *testing.T) {
 			"graphs", "", `links: {prometheus_url: "https://u:s3cr3t-value@prometheus.example.com"}`,
 			"links.prometheus_url: must not hold a password",
 		},
+		{
+			"dashboards", "", `links: {grafana_url: "https://u:s3cr3t-value@grafana.example.com"}`,
+			"links.grafana_url: must not hold a password",
+		},
+		{
+			"silences", "", `links: {alertmanager_url: "https://am.example.com/?password=s3cr3t-value"}`,
+			"links.alertmanager_url: must not hold a password",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +154,55 @@ func TestURLsWithoutAPasswordAreTaken(t *testing.T) {
 		if _, err := Parse("medic.yaml", []byte(withLine(tc.old, tc.with)), opts(nil)); err != nil {
 			t.Errorf("%s: %v", tc.with, err)
 		}
+	}
+}
+
+// A page is added to these two addresses, so they are those of servers, and as safe to click as any in a message.
+func TestDashboardsAndSilencesAreOnServersThatPeopleOpen(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ setting, raw, want string }{
+		{"grafana_url", "https://grafana.example.com", ""},
+		{"grafana_url", "http://tools.example.com:3000/grafana/", ""},
+		{"grafana_url", "", ""},
+		{"grafana_url", "grafana.example.com", "must be a URL that begins with http:// or https://"},
+		{"grafana_url", "javascript:alert(1)//x?y#z", "must be a URL that begins with http:// or https://"},
+		{"grafana_url", "https://", "must be a URL that begins with http:// or https://"},
+		{"grafana_url", "https://ada@grafana.example.com", "must not hold a user; people sign in there themselves"},
+		{
+			"grafana_url", "https://tools.example.com/grafana/d/vllm-medic-pools/golden?orgId=1",
+			"must be the address of the server alone, to which pages are added; write https://tools.example.com/grafana",
+		},
+		{
+			"grafana_url", "https://grafana.example.com/?auth_token=s3cr3t-value",
+			"must be the address of the server alone, to which pages are added; write https://grafana.example.com/",
+		},
+		{"alertmanager_url", "https://tools.example.com/alertmanager", ""},
+		{
+			"alertmanager_url", "https://am.example.com/#/alerts",
+			"must be the address of the server alone, to which pages are added; write https://am.example.com/",
+		},
+		{"alertmanager_url", "ftp://am.example.com", "must be a URL that begins with http:// or https://"},
+	} {
+		c, err := Parse("medic.yaml", []byte(withLine("", `links: {`+tc.setting+`: "`+tc.raw+`"}`)), opts(nil))
+		where := "links." + tc.setting + ": "
+		switch {
+		case tc.want == "" && (err != nil || c.Links.GrafanaURL+c.Links.AlertmanagerURL != tc.raw):
+			t.Errorf("%s%s: got %+v, %v", where, tc.raw, c.Links, err)
+		case tc.want != "" && (err == nil || !strings.Contains(err.Error(), where+tc.want+"\n") &&
+			!strings.HasSuffix(err.Error(), where+tc.want)):
+			t.Errorf("%s%s: got %v\nwant %q", where, tc.raw, err, tc.want)
+		case err != nil && (strings.Count(err.Error(), where) != 1 || !strings.Contains(err.Error(), "medic.yaml:")):
+			t.Errorf("%s%s: not one error with its place: %v", where, tc.raw, err)
+		}
+	}
+}
+
+// Neither is guessed: the address that the bot asks is often one of the cluster, which no browser knows.
+func TestOnlyWhatIsSetHasLinks(t *testing.T) {
+	t.Parallel()
+	c, err := Parse("medic.yaml", []byte(withLine("", `alertmanager: {url: "http://alertmanager:9093"}`)), opts(nil))
+	if err != nil || c.Links.GrafanaURL != "" || c.Links.AlertmanagerURL != "" {
+		t.Errorf("got %+v, %v", c.Links, err)
 	}
 }
 

@@ -1,5 +1,7 @@
 package incident
 
+import "slices"
+
 // MatchPool returns the pool whose match labels all stand in the labels; of several the one with the most. Ties between
 // pools are refused when the configuration is read (Ambiguous).
 func MatchPool(pools []Pool, labels map[string]string) (Pool, bool) {
@@ -20,12 +22,26 @@ func Ambiguous(a, b Pool) bool {
 	if len(a.Match) == 0 || len(a.Match) != len(b.Match) {
 		return false
 	}
-	for k, v := range a.Match {
-		if w, ok := b.Match[k]; ok && v != w {
-			return false
+	return !contradict(a.Match, b.Match)
+}
+
+// LeadsOnlyTo says whether every alert that carries at least these labels leads to the pool with the name, whatever else
+// it carries: what matches the pool matches none that has more match labels, nor could.
+func LeadsOnlyTo(pools []Pool, name string, labels map[string]string) bool {
+	best, found := MatchPool(pools, labels)
+	return found && best.Name == name && !slices.ContainsFunc(pools, func(p Pool) bool {
+		return len(p.Match) > len(best.Match) && !contradict(p.Match, labels)
+	})
+}
+
+// contradict says that no alert can carry both.
+func contradict(a, b map[string]string) bool {
+	for k, v := range a {
+		if w, ok := b[k]; ok && v != w {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 func contains(labels, want map[string]string) bool {

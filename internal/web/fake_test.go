@@ -227,13 +227,18 @@ type site struct {
 	playbooks []web.Playbook
 	// runbooks are Markdown by name.
 	runbooks map[string]string
+	// elsewhere has the addresses of other systems.
+	elsewhere present.Elsewhere
 }
 
-func newSite(t testing.TB) *site {
+func newSite(t testing.TB, with ...func(*site)) *site {
 	t.Helper()
 	s := &site{
 		fake: &fake{t: t, always: map[string]any{}}, log: &bytes.Buffer{}, echo: echo.New(),
 		pools: []incident.Pool{{Name: "llama", Mode: incident.ModeApprove}},
+	}
+	for _, change := range with {
+		change(s)
 	}
 	h, err := web.New(web.Deps{
 		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []incident.Pool { return s.pools },
@@ -248,7 +253,7 @@ func newSite(t testing.TB) *site {
 			},
 		},
 		Links: web.Links{
-			BaseURL: "https://medic.example.com", PrometheusURL: "https://prometheus.example.com",
+			BaseURL: "https://medic.example.com", PrometheusURL: "https://prometheus.example.com", Elsewhere: s.elsewhere,
 			Message: func(context.Context, incident.Incident) string { return "https://acme.slack.com/archives/C1/p1" },
 			Runbook: func(c incident.Cause) string { return present.RunbookURL("https://docs.example.com", "", c) },
 		},

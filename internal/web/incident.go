@@ -21,6 +21,8 @@ type Links struct {
 	BaseURL string
 	// PrometheusURL is where people reach Prometheus.
 	PrometheusURL string
+	// Elsewhere has the addresses of Grafana and Alertmanager.
+	Elsewhere present.Elsewhere
 	// Message is the address of an incident's message in Slack, Runbook of a cause's runbook; nil: there are none.
 	Message func(ctx context.Context, inc incident.Incident) string
 	Runbook func(c incident.Cause) string
@@ -158,6 +160,8 @@ func (h *Handler) links(c echo.Context, inc incident.Incident) []link {
 	if ok {
 		add(present.QueryURL(l.PrometheusURL, r.Query), r.Label()+" in Prometheus")
 	}
+	add(l.Elsewhere.GrafanaURL(inc), "Grafana")
+	add(l.Elsewhere.SilenceURL(inc), "Silence in Alertmanager")
 	return append(out, link{"/api/v1/incidents/" + url.PathEscape(inc.ID), "JSON"})
 }
 

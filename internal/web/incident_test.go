@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/internal/present"
 )
 
 var alice = incident.Actor{Kind: "slack", ID: "U0ALICE"}
@@ -329,4 +330,30 @@ func TestForeignAddressesAreLinksOnlyToPages(t *testing.T) {
 	mustHold(t, show(t, inc), `<a href="https://acme.slack.com/archives/C1/p1">Slack message</a>`,
 		`<a href="https://docs.example.com/docs/playbooks/bad-replica.md">Runbook</a>`,
 		`<a href="https://prometheus.example.com/graph?g0.expr=sum`, `<a href="/api/v1/incidents/inc-7kq2mz4a">JSON</a>`)
+}
+
+// What the message links to, the page does as well; what is not configured, or would not lead to a page, is no link.
+func TestThePageLeadsToGrafanaAndASilence(t *testing.T) {
+	t.Parallel()
+	pool := incident.Pool{
+		Name: "llama-70b", Match: map[string]string{"model_name": "llama"}, Matchers: map[string]string{"namespace": "llm"},
+	}
+	inc := rich()
+	inc.Alerts[0].Labels["model_name"] = "llama"
+	at := func(e present.Elsewhere) string {
+		e.Pools = []incident.Pool{pool}
+		s := newSite(t, func(s *site) { s.elsewhere = e })
+		s.expect("show", "inc-1", inc, nil)
+		s.expect("pauses", nil, []incident.Pause{}, nil)
+		return s.look("/incidents/inc-1")
+	}
+	mustHold(t, at(present.Elsewhere{Grafana: "https://grafana.example.com/x", Alertmanager: "https://am.example.com"}),
+		`<a href="https://grafana.example.com/x/d/vllm-medic-pools?from=`, `;var-namespace=llm&amp;var-pool=llama-70b">Grafana</a>`,
+		`<a href="https://am.example.com/#/silences/new?filter=%7Balertname%3D%22vLLMHighTTFT%22%2C%20model_name%3D%22llama%22`,
+		`">Silence in Alertmanager</a>`)
+	for _, e := range []present.Elsewhere{
+		{}, {Grafana: "javascript:alert(1)//", Alertmanager: "https://user:secret@am.example.com"},
+	} {
+		mustLack(t, at(e), ">Grafana<", "Silence in", "javascript:", "user:secret")
+	}
 }

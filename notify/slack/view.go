@@ -14,6 +14,8 @@ type ViewOptions struct {
 	// BaseURL is where people reach the bot's pages, DocsURL where the runbook pages are, PrometheusURL where people reach
 	// Prometheus. RunbooksURL is that of the bot's pages where these have the runbooks; DocsURL is empty then.
 	BaseURL, DocsURL, RunbooksURL, PrometheusURL string
+	// Elsewhere has the addresses of Grafana and Alertmanager.
+	Elsewhere present.Elsewhere
 	// NoChart shows a sparkline in place of the chart, for a Slack that refuses it.
 	NoChart bool
 	// NoFold shows what would be folded as one line of small print, for a Slack that refuses a container.

@@ -258,6 +258,7 @@ func (c *composer) footer(inc incident.Incident) {
 	if page := present.RunbookURL(c.opts.DocsURL, c.opts.RunbooksURL, present.CauseOf(inc)); page != "" {
 		out = append(out, link(page, "Runbook"))
 	}
+	out = append(out, c.elsewhere(inc)...)
 	out = append(out, escape(inc.ID, 60))
 	if inc.Pool != "" && !c.listed { // else they are the message
 		names := slices.Sorted(slices.Values(inc.AlertNames()))
@@ -273,6 +274,19 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, "reopened "+times(inc.Reopened))
 	}
 	c.context(out...)
+}
+
+// elsewhere are the links to other systems; one that is too long for a message is left out.
+func (c *composer) elsewhere(inc incident.Incident) []string {
+	var out []string
+	add := func(address, text string) {
+		if linked := link(address, text); linked != text {
+			out = append(out, linked)
+		}
+	}
+	add(c.opts.Elsewhere.GrafanaURL(inc), "Grafana")
+	add(c.opts.Elsewhere.SilenceURL(inc), "Silence")
+	return out
 }
 
 // skipped are the steps of the playbook that are not proposed, while the diagnosis is what the incident is about now.

@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/internal/present"
+)
 
 // chosen are the matchers of the two variables; every selector of vLLM's metrics has them.
 const chosen = `namespace=~"$namespace",model_name=~"$model"`
@@ -55,7 +59,7 @@ func p95(histogram string) []query {
 
 // pools is the dashboard of what is served, by pool: a namespace and a model.
 func pools() dashboard {
-	d := board("vllm-medic-pools", "vLLM: golden signals by pool",
+	d := board(present.PoolsDashboard, "vLLM: golden signals by pool",
 		"The six signals to open in an incident, for each model that vLLM serves, with the incidents that vllm-medic opened.")
 	d.Templating.List = []variable{
 		chooser(),
