@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/promql/parser"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/prometheus"
@@ -57,14 +56,7 @@ func (p prepared) hasPast() bool {
 	if p.signal.Optional || len(p.signal.Product) > 0 {
 		return false
 	}
-	cheap := true
-	parser.Inspect(p.expr, func(n parser.Node, _ []parser.Node) error {
-		if _, is := n.(*parser.SubqueryExpr); is {
-			cheap = false
-		}
-		return nil
-	})
-	return cheap
+	return !costly(p.expr)
 }
 
 func (c *Collector) fetchNow(ctx context.Context, p prepared, at time.Time) (snapshot, error) {
