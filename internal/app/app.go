@@ -82,6 +82,7 @@ type App struct {
 	door        *door
 	connections *connections
 	overview    *overview
+	pasts       *pasts
 	// reporting holds one report at a time.
 	reporting chan struct{}
 	registry  *prometheus.Registry
@@ -157,6 +158,7 @@ func (a *App) build(ctx context.Context) error {
 	}
 	a.collector = parts.collector
 	a.overview = newOverview(parts, cfg, a.store.Now)
+	a.pasts = newPasts(parts, log.With("part", "web"))
 	a.playbooks = newPlaybookSet(cfg.Playbooks, a.opts.Catalog, log.With("part", "playbooks"))
 	a.playbooks.panics = a.panics
 	a.overview.playbooks = a.playbooks.inForce

@@ -188,7 +188,7 @@ func (a *App) apiRoutes() (http.Handler, error) {
 	e.POST(webhook.Path, hook.Handle)
 	pages, err := web.New(web.Deps{
 		Incidents: a.store, Engine: a.engine, Switch: a.store, Gate: a.door, Notice: a.notice,
-		Pools: func() []incident.Pool { return cfg.Pools }, Health: a.overview.Health, Status: a.status,
+		Pools: func() []incident.Pool { return cfg.Pools }, Health: a.overview.Health, Past: a.pasts.Past, Status: a.status,
 		Report: a.report, Runbooks: a.runbooks(), Links: a.links(),
 		Logger: a.opts.Logger.With("part", "web"), Now: a.store.Now,
 	})

@@ -19,8 +19,13 @@ import (
 // that links to it stay valid.
 const PoolsDashboard = "vllm-medic-pools"
 
-// aroundIncident is how long before the first alert, and after the end, a dashboard shows.
+// aroundIncident is how long before the first alert, and after the end, graphs elsewhere show.
 const aroundIncident = 15 * time.Minute
+
+// around is the time of a closed incident with what was before and after it; the end means nothing for an open one.
+func around(inc incident.Incident) (begin, end time.Time) {
+	return inc.OpenedAt.Add(-aroundIncident), inc.ClosedAt.Add(aroundIncident)
+}
 
 // mostSilence bounds the address of a silence, in bytes: it is one line of a message.
 const mostSilence = 1200
@@ -42,12 +47,13 @@ func (e Elsewhere) GrafanaURL(inc incident.Incident) string {
 	if e.Grafana == "" || !ok {
 		return ""
 	}
+	begin, end := around(inc)
 	q := url.Values{
-		"from": {milliseconds(inc.OpenedAt.Add(-aroundIncident))}, "to": {"now"},
+		"from": {milliseconds(begin)}, "to": {"now"},
 		"var-pool": {pool.Name}, // whose incidents are marked
 	}
 	if !inc.Open() && !inc.ClosedAt.IsZero() {
-		q.Set("to", milliseconds(inc.ClosedAt.Add(aroundIncident)))
+		q.Set("to", milliseconds(end))
 	}
 	// Matchers alone are known to be labels of the pool's series. A value that no series has would empty every panel.
 	for variable, label := range map[string]string{"var-namespace": "namespace", "var-model": "model_name"} {

@@ -210,7 +210,10 @@ func TestThereIsNoSilenceThatMightCoverMore(t *testing.T) {
 				alert(true, "alertname", "A", "namespace", "llm", "pod", "y"),
 			}
 		})},
-		{"a pool with more to match", Elsewhere{Alertmanager: e.Alertmanager, Pools: []incident.Pool{llama(), special}}, good},
+		{
+			"a pool with more to match",
+			Elsewhere{Alertmanager: e.Alertmanager, Pools: []incident.Pool{llama(), special}}, good,
+		},
 		{"a label name that the form can't take", e, named("namespace", "llm", "model_name", "llama", `a="b"`, "c")},
 		{"a value that is no text", e, named("namespace", "llm", "model_name", "llama", "x", "\xff")},
 		{"a link that fits nowhere", e, named("namespace", "llm", "model_name", "llama", "x", strings.Repeat("y", 2000))},

@@ -2,7 +2,9 @@ package present
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 )
@@ -40,11 +42,26 @@ func RunbookPath(c incident.Cause) string {
 }
 
 // QueryURL is the address of a query over the last hour in Prometheus' own page; empty without an address or a query.
-func QueryURL(base, query string) string {
+func QueryURL(base, query string) string { return queryURL(base, query, "1h", time.Time{}) }
+
+// QueryURLOf is QueryURL over the time of a closed incident, with some minutes before and after it; of an open one,
+// over the last hour.
+func QueryURLOf(inc incident.Incident, base, query string) string {
+	if inc.Open() || !inc.ClosedAt.After(inc.OpenedAt) {
+		return QueryURL(base, query)
+	}
+	begin, end := around(inc)
+	return queryURL(base, query, strconv.Itoa(int(end.Sub(begin)/time.Minute)+1)+"m", end)
+}
+
+// queryURL leaves the end to Prometheus' page where there is none: it is now.
+func queryURL(base, query, span string, end time.Time) string {
 	if base == "" || query == "" {
 		return ""
 	}
-	return strings.TrimRight(base, "/") + "/graph?" + url.Values{
-		"g0.expr": {query}, "g0.tab": {"0"}, "g0.range_input": {"1h"},
-	}.Encode()
+	q := url.Values{"g0.expr": {query}, "g0.tab": {"0"}, "g0.range_input": {span}}
+	if !end.IsZero() {
+		q.Set("g0.end_input", end.UTC().Format(time.DateTime))
+	}
+	return strings.TrimRight(base, "/") + "/graph?" + q.Encode()
 }

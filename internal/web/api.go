@@ -64,6 +64,10 @@ type Deps struct {
 	// first reading and never asks for more than pages need.
 	Pools  func() []incident.Pool
 	Health func(ctx context.Context) map[string]Health
+	// Past is what Prometheus has of a closed incident from one time to another, by the signals of the queries. It waits
+	// for seconds at most; with an error, it is what came without one. nil: pages show only the pasts that are stored.
+	Past func(ctx context.Context, inc incident.Incident, queries map[string]string, from, to time.Time) (
+		map[string][]incident.Point, error)
 	// Status is what the bot knows of itself.
 	Status func(ctx context.Context) Status
 	// Report is made when somebody asks for it.

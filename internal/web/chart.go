@@ -17,6 +17,8 @@ const (
 	chartWidth  = 600.0
 	chartHeight = 120.0
 	mostCharts  = 6
+	// shortSpan is the time of a chart from which on its minutes tell its moments apart.
+	shortSpan = 10 * time.Minute
 )
 
 // chart is a reading's past as a line with its limit.
@@ -31,32 +33,33 @@ type chart struct {
 	LimitY     float64
 	Zone       zone
 	Marks      []mark
-	Top        string
-	From, To   *moment
+	// Labels are the numbers of the marks above the picture; none where nothing says what they mean.
+	Labels   []markLabel
+	Top      string
+	From, To *moment
+	// layout is how times are written in what belongs to the chart; empty: as everywhere.
+	layout string
 }
 
 // zone is the part of the picture on the bad side of the limit.
 type zone struct{ Y, Height float64 }
 
-// mark is something that happened while the line was drawn.
-type mark struct {
-	X    float64
-	Kind string
-	Text string
-}
-
-// happened is an event that charts show.
-type happened struct {
-	At   time.Time
-	Kind string
-	Text string
-}
-
 // drawable says whether a reading has a past that can be drawn.
 func drawable(r incident.Reading) bool { return present.Past(r) != nil }
 
-// chartOf draws a reading; ok is false where there is no past.
-func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool) {
+// span is the time that a chart is of; the zero span: from its first point to its last.
+type span struct{ from, to time.Time }
+
+// of is the span, or that of the points.
+func (s span) of(points []incident.Point) (from, to time.Time) {
+	if s.to.IsZero() {
+		return points[0].At, points[len(points)-1].At
+	}
+	return s.from, s.to
+}
+
+// chartOf draws a reading; ok is false where there is no past. No point is outside of the span.
+func (f frame) chartOf(r incident.Reading, events []happened, over span) (c chart, ok bool) {
 	points := present.Past(r)
 	if points == nil {
 		return chart{}, false
@@ -79,7 +82,7 @@ func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool)
 	if high == low {
 		high = low + 1
 	}
-	from, to := points[0].At, points[len(points)-1].At
+	from, to := over.of(points)
 	x := func(t time.Time) float64 { return round(chartWidth * float64(t.Sub(from)) / float64(to.Sub(from))) }
 	y := func(v float64) float64 { return round(chartHeight * (high - v) / (high - low)) }
 	var line, area strings.Builder
@@ -99,6 +102,13 @@ func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool)
 		Title: r.Label(), Value: r.Text(), Limit: present.Limit(r), Bad: present.Beyond(r), LimitY: -1,
 		Line: line.String(), Area: area.String(), Top: incident.FormatValue(high, r.Unit), From: f.When(from), To: f.When(to),
 	}
+	switch long := to.Sub(from); {
+	case long < shortSpan:
+		c.layout = "15:04:05"
+		c.From.Clock, c.To.Clock = c.From.Clock+from.UTC().Format(":05"), c.To.Clock+to.UTC().Format(":05")
+	case long < 20*time.Hour:
+		c.layout = "15:04"
+	}
 	if !math.IsNaN(limit) {
 		c.LimitY = y(limit)
 		switch r.Direction {
@@ -111,7 +121,7 @@ func (f frame) chartOf(r incident.Reading, events []happened) (c chart, ok bool)
 	}
 	for _, e := range events {
 		if !e.At.Before(from) && !e.At.After(to) {
-			c.Marks = append(c.Marks, mark{x(e.At), e.Kind, e.Text})
+			c.Marks = append(c.Marks, mark{e, x(e.At)})
 		}
 	}
 	c.Label = fmt.Sprintf("%s from %s to %s: first %s, last %s, highest %s", c.Title, c.From.Clock, c.To.Clock,
@@ -129,10 +139,19 @@ func highest(points []incident.Point) float64 {
 
 func round(v float64) float64 { return math.Round(v*10) / 10 }
 
-// charts are the pasts that show the trouble: the one that Slack's message shows, too, before all, then what is beyond
-// its limit, then what decides about recovery.
-func (f frame) charts(inc incident.Incident, events []happened) []chart {
-	lead, _ := present.Drawn(inc, drawable)
+// charted are the readings whose pasts show the trouble, of those that can be drawn: the one that Slack's message
+// shows, too, before all, then what is beyond its limit, then what decides about recovery or was compared around a
+// change.
+func charted(inc incident.Incident, can func(incident.Reading) bool) []titledReading {
+	lead, _ := present.Drawn(inc, can)
+	compared := map[string]bool{}
+	for _, m := range present.History(inc) {
+		if m.Check != nil && !m.DryRun {
+			for _, moved := range m.Check.Moves {
+				compared[moved.Signal] = true
+			}
+		}
+	}
 	rank := func(r titledReading) int {
 		switch decides := inc.Diagnosis != nil && slices.Contains(inc.Diagnosis.Healthy, r.Signal); {
 		case r.Signal == lead.Signal && lead.Signal != "":
@@ -143,16 +162,23 @@ func (f frame) charts(inc incident.Incident, events []happened) []chart {
 			return 2
 		case decides:
 			return 3
-		case inc.Diagnosis != nil && rankOf(inc, r.Signal) < ranksLast:
+		case compared[r.Signal] && !inc.Open():
 			return 4
+		case inc.Diagnosis != nil && rankOf(inc, r.Signal) < ranksLast:
+			return 5
 		}
-		return 5
+		return 6
 	}
-	all := slices.DeleteFunc(titled(inc.Readings), func(r titledReading) bool { return rank(r) == 5 })
+	all := slices.DeleteFunc(titled(inc.Readings), func(r titledReading) bool { return rank(r) == 6 || !can(r.Reading) })
 	slices.SortStableFunc(all, func(a, b titledReading) int { return cmp.Compare(rank(a), rank(b)) })
+	return all
+}
+
+// charts are the first of those that are charted.
+func (f frame) charts(inc incident.Incident, events []happened, over span) []chart {
 	var out []chart
-	for _, r := range all {
-		if c, ok := f.chartOf(r.Reading, events); ok && len(out) < mostCharts {
+	for _, r := range charted(inc, drawable) {
+		if c, ok := f.chartOf(r.Reading, events, over); ok && len(out) < mostCharts {
 			out = append(out, c)
 		}
 	}
@@ -167,7 +193,7 @@ type spark struct {
 
 // sparkOf draws a reading small; nil where there is no past.
 func (f frame) sparkOf(r incident.Reading) *spark {
-	c, ok := f.chartOf(r, nil)
+	c, ok := f.chartOf(r, nil, span{})
 	if !ok {
 		return nil
 	}

@@ -229,6 +229,9 @@ type site struct {
 	runbooks map[string]string
 	// elsewhere has the addresses of other systems.
 	elsewhere present.Elsewhere
+	// past is what Prometheus has of a closed incident; nil: nobody asks.
+	past func(context.Context, incident.Incident, map[string]string, time.Time, time.Time) (
+		map[string][]incident.Point, error)
 }
 
 func newSite(t testing.TB, with ...func(*site)) *site {
@@ -244,7 +247,7 @@ func newSite(t testing.TB, with ...func(*site)) *site {
 		Incidents: s, Engine: s, Switch: s, Gate: gate{}, Pools: func() []incident.Pool { return s.pools },
 		Health: func(context.Context) map[string]web.Health { return s.health },
 		Status: func(context.Context) web.Status { return s.status },
-		Notice: func() string { return s.notice }, Report: s.Report,
+		Notice: func() string { return s.notice }, Report: s.Report, Past: s.past,
 		Runbooks: web.Runbooks{
 			InForce: func() []web.Playbook { return s.playbooks }, DocsURL: "https://docs.example.com",
 			Page: func(name string) ([]byte, bool) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -42,6 +41,7 @@ type incidentPage struct {
 	Summary                     []fact
 	Ask                         *ask
 	Charts                      []chart
+	ChartNote                   string
 	Marks                       []legend
 	Cause, More                 string
 	NotKept                     string
@@ -72,12 +72,6 @@ type fact struct {
 	Text []piece
 }
 
-// legend is a mark of the charts in words.
-type legend struct {
-	Kind, Text string
-	At         *moment
-}
-
 func (h *Handler) incidentPage(c echo.Context) error {
 	if _, err := h.who(c, access.Read); err != nil {
 		return err
@@ -95,11 +89,13 @@ func (h *Handler) incidentPage(c echo.Context) error {
 
 func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) incidentPage {
 	events := marks(inc)
+	past, over, chartNote := h.recalled(c.Request().Context(), inc)
 	p := incidentPage{
 		frame: f, Inc: inc, Headline: present.Headline(inc), State: present.State(inc),
 		Level: string(present.LevelOf(inc)), Tag: tag(inc), Mark: present.Mark(inc),
 		Links: h.links(c, inc), Status: f.Say(present.Status(inc)),
-		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc), Charts: f.charts(inc, events),
+		Config: inc.Said.Config, Summary: f.summary(inc), Ask: h.ask(f, inc),
+		Charts: f.charts(past, events, over), ChartNote: chartNote,
 		Made: f.made(inc, h.rollbacks(inc)), Groups: f.groups(inc.Readings), Unused: unusedTitles(inc.Readings),
 		Breakdowns: breakdowns(inc),
 		Considered: considered(inc.Others), Alerts: f.alerts(inc), NotKept: present.Capital(present.NotKept(inc)),
@@ -110,7 +106,7 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 		p.Remark = f.Say(remark)
 	}
 	if len(p.Charts) > 0 {
-		p.Marks = f.legends(p.Charts, events)
+		p.Marks = f.numbered(p.Charts, events)
 	}
 	if d := inc.Diagnosis; d != nil {
 		p.Cause = present.Cause(d.Summary)
@@ -158,7 +154,7 @@ func (h *Handler) links(c echo.Context, inc incident.Incident) []link {
 		r, ok = present.Worst(inc)
 	}
 	if ok {
-		add(present.QueryURL(l.PrometheusURL, r.Query), r.Label()+" in Prometheus")
+		add(present.QueryURLOf(inc, l.PrometheusURL, r.Query), r.Label()+" in Prometheus")
 	}
 	add(l.Elsewhere.GrafanaURL(inc), "Grafana")
 	add(l.Elsewhere.SilenceURL(inc), "Silence in Alertmanager")
@@ -217,21 +213,6 @@ func (f frame) summary(inc incident.Incident) []fact {
 	return out
 }
 
-// legends say once below the charts what their lines mark, the oldest first.
-func (f frame) legends(charts []chart, events []happened) []legend {
-	var out []legend
-	slices.SortStableFunc(events, func(a, b happened) int { return a.At.Compare(b.At) })
-	for _, e := range events {
-		shown := slices.ContainsFunc(charts, func(c chart) bool {
-			return slices.ContainsFunc(c.Marks, func(m mark) bool { return m.Kind == e.Kind && m.Text == e.Text })
-		})
-		if shown {
-			out = append(out, legend{e.Kind, present.Capital(e.Text), f.When(e.At)})
-		}
-	}
-	return out
-}
-
 // number is one reading that decided, with what it was compared with.
 type number struct {
 	Label, Seen, Expected, URL string
@@ -244,7 +225,7 @@ func (h *Handler) numbers(inc incident.Incident) []number {
 	for _, d := range present.Decisive(inc) {
 		out = append(out, number{
 			Label: d.Subject, Seen: d.Seen, Expected: d.Expected, Bad: d.Bad,
-			URL: external(present.QueryURL(h.deps.Links.PrometheusURL, inc.Readings[d.Signal].Query)),
+			URL: external(present.QueryURLOf(inc, h.deps.Links.PrometheusURL, inc.Readings[d.Signal].Query)),
 		})
 	}
 	return out

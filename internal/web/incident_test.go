@@ -262,7 +262,7 @@ func TestAReadingPastItsLimitIsDrawn(t *testing.T) {
 	mustHold(t, page,
 		`<path class="line" d="M 0,120 150,90 300,60 450,0 600,0"/>`,
 		`<line class="limit" x1="0" x2="600" y1="60" y2="60"/>`, `<rect class="zone" x="0" y="0" width="600" height="60"/>`,
-		`aria-label="TTFT p95 from 02:56 to 03:00: first 0 s, last 4 s, highest 4 s; target 2 s"`,
+		`aria-label="TTFT p95 from 02:56:00 to 03:00:00: first 0 s, last 4 s, highest 4 s; target 2 s"`,
 		`<line class="mark alert" x1="300" x2="300"`, `<line class="mark other" x1="150" x2="150"`,
 		"Deployment llm/x: new image</li>", "First alert</li>",
 	)
@@ -348,8 +348,10 @@ func TestThePageLeadsToGrafanaAndASilence(t *testing.T) {
 		return s.look("/incidents/inc-1")
 	}
 	mustHold(t, at(present.Elsewhere{Grafana: "https://grafana.example.com/x", Alertmanager: "https://am.example.com"}),
-		`<a href="https://grafana.example.com/x/d/vllm-medic-pools?from=`, `;var-namespace=llm&amp;var-pool=llama-70b">Grafana</a>`,
-		`<a href="https://am.example.com/#/silences/new?filter=%7Balertname%3D%22vLLMHighTTFT%22%2C%20model_name%3D%22llama%22`,
+		`<a href="https://grafana.example.com/x/d/vllm-medic-pools?from=`,
+		`;var-namespace=llm&amp;var-pool=llama-70b">Grafana</a>`,
+		`<a href="https://am.example.com/#/silences/new?filter=`,
+		`%7Balertname%3D%22vLLMHighTTFT%22%2C%20model_name%3D%22llama%22`,
 		`">Silence in Alertmanager</a>`)
 	for _, e := range []present.Elsewhere{
 		{}, {Grafana: "javascript:alert(1)//", Alertmanager: "https://user:secret@am.example.com"},

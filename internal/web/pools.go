@@ -189,7 +189,7 @@ func (f frame) poolCharts(about incident.Incident, events []happened) []chart {
 	slices.SortStableFunc(all, func(a, b titledReading) int { return cmp.Compare(rank(a), rank(b)) })
 	var out []chart
 	for _, r := range all {
-		if c, ok := f.chartOf(r.Reading, events); ok {
+		if c, ok := f.chartOf(r.Reading, events, span{}); ok {
 			out = append(out, c)
 		}
 	}

@@ -84,29 +84,3 @@ func kindOf(e incident.Entry) string {
 	}
 	return eventBot
 }
-
-// marks are the events that charts show.
-func marks(inc incident.Incident) []happened {
-	out := []happened{{inc.OpenedAt, eventAlert, "first alert"}}
-	for _, m := range present.History(inc) {
-		if m.DryRun {
-			continue
-		}
-		if !m.AppliedAt.IsZero() {
-			out = append(out, happened{m.AppliedAt, eventChange, present.ChangeMade(m)})
-		}
-		if !m.UndoneAt.IsZero() {
-			what := "rolled back to "
-			if m.Lifted() {
-				what = "reverted as planned to "
-			}
-			out = append(out, happened{m.UndoneAt, eventChange, what + present.ValueText(m.Undo)})
-		}
-	}
-	for _, c := range inc.Cluster.Changes {
-		if !c.Own && !c.At.IsZero() && len(out) < 8 {
-			out = append(out, happened{c.At, "other", changeText(c)})
-		}
-	}
-	return out
-}

@@ -30,6 +30,8 @@ type hall struct {
 	pools     []incident.Pool
 	health    map[string]web.Health
 	playbooks []playbooks.Playbook
+	// before are the readings of the trouble, with their past.
+	before map[string]incident.Reading
 	// told are the incidents of the report.
 	told []reporttest.Posted
 }
@@ -129,6 +131,29 @@ func (h hall) status(context.Context) web.Status {
 	}
 }
 
+// past is what Prometheus remembers of a closed incident: the replayed trouble until the change was live, then what was
+// read after it.
+func (h hall) past(_ context.Context, inc incident.Incident, queries map[string]string, from, to time.Time,
+) (map[string][]incident.Point, error) {
+	out := map[string][]incident.Point{}
+	for signal := range queries {
+		trouble, after := h.before[signal].Series, inc.Readings[signal].Value
+		if len(trouble) == 0 || after == nil || len(inc.History) == 0 {
+			continue
+		}
+		m := inc.History[len(inc.History)-1]
+		for at := from; !at.After(to); at = at.Add(30 * time.Second) {
+			value := *after
+			if at.Before(m.LiveAt.Add(time.Minute)) {
+				back := int(m.AskedAt.Sub(at) / (90 * time.Second)) // the points of a reading's past are so far apart
+				value = trouble[min(max(len(trouble)-1-back, 0), len(trouble)-1)].Value
+			}
+			out[signal] = append(out[signal], incident.Point{At: at, Value: value})
+		}
+	}
+	return out, nil
+}
+
 // open has somebody sign in, or nobody, and look at a path. It is what the bot answers, with the fonts of this machine.
 func (h hall) open(t *testing.T, path string, signedIn bool) string {
 	t.Helper()
@@ -138,6 +163,7 @@ func (h hall) open(t *testing.T, path string, signedIn bool) string {
 		Incidents: h, Engine: h, Switch: h, Gate: h, Notice: func() string { return "" }, Report: h.report,
 		Pools:  func() []incident.Pool { return h.pools },
 		Health: func(context.Context) map[string]web.Health { return h.health }, Status: h.status,
+		Past:     h.past,
 		Runbooks: web.Runbooks{InForce: h.shelf, Page: docs.Runbook, DocsURL: "https://docs.example.com"},
 		Links: web.Links{
 			BaseURL: links.BaseURL, PrometheusURL: "https://prometheus.example.com", Runbook: present.RunbookPath,

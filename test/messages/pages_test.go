@@ -61,6 +61,7 @@ func sights(t *testing.T, all []shown, told found, cfg []incident.Pool, books *p
 			before(closed, 3*time.Hour), before(as("closed after a rollback", "inc-2bd6", "qwen-32b"), 26*time.Hour),
 		},
 		playbooks: books.Playbooks(), pools: slices.Clone(cfg), health: map[string]web.Health{},
+		before: told.Evidence.Readings,
 	}
 	for n, name := range []string{pool, "qwen-32b", "mistral-24b", "gemma-9b"} {
 		p := cfg[0]
