@@ -138,7 +138,7 @@ type clientTLSFile struct {
 }
 
 type alertmanagerFile struct {
-	// The URL of Alertmanager. Not used yet.
+	// The URL of Alertmanager. Not used yet; links lead to links.alertmanager_url.
 	URL string `yaml:"url,omitempty"`
 	// The credentials that Alertmanager must send: a bearer token, or a user with a password, of at least 16 characters,
 	// or a client certificate. Required if other machines can reach listen.api.

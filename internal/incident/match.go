@@ -25,8 +25,8 @@ func Ambiguous(a, b Pool) bool {
 	return !contradict(a.Match, b.Match)
 }
 
-// LeadsOnlyTo says whether every alert that carries at least these labels leads to the pool with the name, whatever else
-// it carries: what matches the pool matches none that has more match labels, nor could.
+// LeadsOnlyTo says whether every alert that carries at least these labels leads to the pool with the name, whatever
+// else it carries: what matches the pool matches none that has more match labels, nor could.
 func LeadsOnlyTo(pools []Pool, name string, labels map[string]string) bool {
 	best, found := MatchPool(pools, labels)
 	return found && best.Name == name && !slices.ContainsFunc(pools, func(p Pool) bool {

@@ -52,6 +52,16 @@ func TestTheLastLineLeadsToGrafanaAndASilence(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	// The longest silence that there is leaves room for the other links.
+	long := inc.Clone()
+	for n := range long.Alerts {
+		long.Alerts[n].Labels["filler"] = strings.Repeat("x", 900)
+	}
+	for _, want := range []string{"|Evidence", "|Grafana>", "|Silence>"} {
+		if got := lastLine(long, set); len(got) < 1000 || !strings.Contains(got, want) {
+			t.Errorf("a long silence leaves no room for %s: %s", want, got)
+		}
+	}
 	// A name without a link tells nobody anything.
 	pool.Matchers["model_name"] = strings.Repeat("m", maxURL)
 	set.Elsewhere.Pools = []incident.Pool{pool}

@@ -33,7 +33,9 @@ func TestALinkOfAnIncidentFitsTheDashboard(t *testing.T) {
 			}
 			continue
 		}
-		n := slices.IndexFunc(b.Templating.List, func(v struct{ Name, Type, Query string }) bool { return v.Name == variable })
+		n := slices.IndexFunc(b.Templating.List, func(v struct{ Name, Type, Query string }) bool {
+			return v.Name == variable
+		})
 		if n < 0 {
 			t.Errorf("the dashboard has no variable %s", variable)
 			continue

@@ -2,6 +2,9 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
+	"html"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +33,7 @@ func (j *journey) workspace(env *testscript.Env) string {
 //
 //	connections N        waits for so many connections of the bot
 //	until TEXT           waits until a message or a thread shows TEXT
+//	linked LABEL PATTERN waits until a message links the label to an address that matches
 //	messages N           waits until the channel has so many messages
 //	button BUTTON        waits until a message has a button whose action begins so
 //	click USER BUTTON [AS]
@@ -55,6 +59,10 @@ func slack(ts *testscript.TestScript, neg bool, args []string) {
 		poll(ts, rest[0]+" connections", func() bool { return s.Sockets() == n })
 	case args[0] == "until" && len(rest) == 1:
 		poll(ts, "a message with "+rest[0], func() bool { return strings.Contains(j.shown(), rest[0]) })
+	case args[0] == "linked" && len(rest) == 2:
+		re, err := regexp.Compile(rest[1])
+		ts.Check(err)
+		poll(ts, "a link "+rest[0]+" to "+rest[1], func() bool { return re.MatchString(j.linked(rest[0])) })
 	case args[0] == "messages" && len(rest) == 1:
 		n, err := strconv.Atoi(rest[0])
 		ts.Check(err)
@@ -94,6 +102,36 @@ func slack(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("slack: unknown %q", args)
 	}
+}
+
+// linked are the addresses that a label leads to in the channel's messages, one a line.
+func (j *journey) linked(label string) string {
+	links := regexp.MustCompile(`<(https?://[^|>]+)\|` + regexp.QuoteMeta(label) + `>`)
+	var out strings.Builder
+	var in func(v any)
+	in = func(v any) {
+		switch v := v.(type) {
+		case string:
+			for _, m := range links.FindAllStringSubmatch(v, -1) {
+				out.WriteString(html.UnescapeString(m[1]) + "\n")
+			}
+		case []any:
+			for _, item := range v {
+				in(item)
+			}
+		case map[string]any:
+			for _, item := range v {
+				in(item)
+			}
+		}
+	}
+	for _, m := range j.slack.Messages(slackChannel) {
+		var blocks any
+		if err := json.Unmarshal(m.Blocks, &blocks); err == nil {
+			in(blocks)
+		}
+	}
+	return out.String()
 }
 
 // shown is all that the channel and its threads show.
