@@ -39,7 +39,7 @@ func printIncident(w io.Writer, inc incident.Incident, all bool) {
 		if text := present.NotKept(inc); text != "" {
 			more += ", " + text
 		}
-		say(w, "  alerts: %s%s\n", strings.Join(inc.AlertNames(), ", "), more)
+		say(w, "  alerts: %s%s\n", strings.Join(alertTexts(inc), ", "), more)
 	}
 	note := noteOf(inc)
 	if note != "" && !notedLast(inc) {
@@ -114,6 +114,9 @@ func printDiagnosis(w io.Writer, inc incident.Incident, all bool) {
 	if d.Name != cause.Name {
 		say(w, "\n  last diagnosis: %s\n  (%s)\n", d.Summary, d.Name)
 	}
+	if text := present.AsDiagnosed(inc); text != "" && inc.ID != "" {
+		say(w, "  %s\n", text)
+	}
 	if pods, differ := present.WhyPods(inc); pods != "" {
 		for _, q := range differ {
 			say(w, "    %s: %s %s (others %s)\n", pods, q.Label, q.Seen, q.Others)
@@ -164,7 +167,7 @@ func printDecisive(w io.Writer, inc incident.Incident) {
 func printConditions(w io.Writer, inc incident.Incident) {
 	told := map[string]bool{} // two thresholds of one signal may come to the same
 	for _, c := range inc.Diagnosis.Evidence {
-		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal].Direction))
+		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal]))
 		line := fmt.Sprintf("    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
 		if !told[line] {
 			say(w, "%s", line)

@@ -313,6 +313,40 @@ func TestATerminalBeginsWithTheCause(t *testing.T) {
 	placed(inc, inc.Diagnosis.Summary, "TTFT p95 7.2 s", inc.Note, "Find the pod", "skipped\n    raising max_num_seqs")
 }
 
+// Numbers by which a cause was found are those of then.
+func TestATerminalSaysWhatIsOfBefore(t *testing.T) {
+	t.Parallel()
+	const of = "As diagnosed, before what happened since."
+	inc := known()
+	if got := printed(inc); strings.Contains(got, of) {
+		t.Errorf("the newest readings are told to be of before:\n%s", got)
+	}
+	inc.HealthySince = inc.ReadAt
+	if got := printed(inc); !strings.Contains(got, of) {
+		t.Errorf("what was found before it healed is told as if it were now:\n%s", got)
+	}
+}
+
+// Only what fires is said to fire.
+func TestATerminalSaysWhichAlertsHaveResolved(t *testing.T) {
+	t.Parallel()
+	inc := known()
+	alert := func(name string, firing bool) incident.Alert {
+		return incident.Alert{Labels: map[string]string{"alertname": name}, Firing: firing}
+	}
+	inc.Alerts = []incident.Alert{alert("A", false), alert("B", true), alert("C", true)}
+	if got, want := printed(inc), "\n  alerts: B (firing), C (firing), A (resolved)\n"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+	if got := alertsText(inc); got != "B and 1 more" {
+		t.Errorf("the list has %q", got)
+	}
+	inc.Alerts = inc.Alerts[:1]
+	if got := alertsText(inc); got != "A (resolved)" {
+		t.Errorf("the list has %q", got)
+	}
+}
+
 // Two to four readings say why. The rule, what was ruled out and what is within its limits are there for the asking.
 func TestWhatDidNotDecideIsFolded(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -33,15 +34,35 @@ func printTable(w io.Writer, list []incident.Incident, now time.Time) {
 	t.print(w)
 }
 
-// alertsText is the first alert and how many others there are.
+// alertsText is the first alert that fires and how many others do; where none does any more, those that did.
 func alertsText(i incident.Incident) string {
-	names := i.AlertNames()
+	names, text := present.Leading(i), ""
 	switch len(names) {
 	case 0:
 		return ""
 	case 1:
-		return names[0]
+		text = names[0]
 	default:
-		return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+		text = fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 	}
+	if i.FiringCount() == 0 {
+		text += resolvedMark
+	}
+	return text
+}
+
+// resolvedMark follows an alert that doesn't fire any more.
+const resolvedMark = " (resolved)"
+
+// alertTexts are all alerts, those that fire first, each with whether it does.
+func alertTexts(i incident.Incident) []string {
+	firing, out := i.FiringNames(), i.AlertNames()
+	for n, name := range out {
+		if slices.Contains(firing, name) {
+			out[n] += " (firing)"
+		} else {
+			out[n] += resolvedMark
+		}
+	}
+	return out
 }

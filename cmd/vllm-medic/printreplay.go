@@ -197,7 +197,7 @@ func sideText(s replay.Side) string {
 
 func conditionText(c incident.Condition) string {
 	text := strings.Join(nonEmpty(present.Subject(incident.Incident{}, c), c.Seen), " ")
-	return strings.Join(nonEmpty(text, present.Expected(c, "")), ", ")
+	return strings.Join(nonEmpty(text, present.Expected(c, incident.Reading{})), ", ")
 }
 
 func printStepPair(w io.Writer, s replay.StepPair) {

@@ -23,6 +23,14 @@ func Outdated(inc incident.Incident) bool {
 		slices.ContainsFunc(inc.AppliedEarlier, verified) || slices.ContainsFunc(Planned(inc), verified)
 }
 
+// AsDiagnosed says of a diagnosis that its numbers are of before; empty where they are the newest.
+func AsDiagnosed(inc incident.Incident) string {
+	if !Outdated(inc) {
+		return ""
+	}
+	return "As diagnosed, before what happened since."
+}
+
 // Planned are the steps of the present plan.
 func Planned(inc incident.Incident) []incident.Step {
 	if inc.Plan == nil {

@@ -1,7 +1,6 @@
 package present
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -11,7 +10,7 @@ import (
 type DecisiveReading struct {
 	// Signal is empty for a condition of an older version.
 	Signal, Subject, Seen string
-	// Expected is the shortest of what it was compared with, which is what people compare with; it may be empty.
+	// Expected is what people compare it with: MainExpected. It may be empty.
 	Expected string
 	// Bad says that the value is beyond a limit or a target; others rule something out.
 	Bad bool
@@ -36,13 +35,11 @@ func Decisive(inc incident.Incident) []DecisiveReading {
 		r := inc.Readings[c.Signal]
 		one := DecisiveReading{
 			Signal: c.Signal, Subject: subject, Seen: c.Seen,
-			Bad: slices.ContainsFunc(same, func(o incident.Condition) bool { return Bad(o, r.Direction) }),
+			Bad:      slices.ContainsFunc(same, func(o incident.Condition) bool { return Bad(o, r.Direction) }),
+			Expected: MainExpected(same, r),
 		}
 		if _, known := inc.Readings[c.Signal]; known && one.Seen == "" {
 			one.Seen = r.Text()
-		}
-		if expected := AllExpected(same, r.Direction); len(expected) > 0 {
-			one.Expected = slices.MinFunc(expected, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 		}
 		out = append(out, one)
 	}

@@ -17,10 +17,11 @@ func Subject(inc incident.Incident, c incident.Condition) string {
 
 // Expected is what a condition compares its value with: "target 500 ms", "limit 90%", "below 50%", and "needs below
 // 50%" where that does not hold. Limits and targets are what a bad value is beyond, and stay as they are: what moves
-// with another reading is neither, or a metric would have two limits in one incident. d is the direction of the signal.
-// Empty when there is nothing to compare with, as where a condition asks for a value and there is one.
-func Expected(c incident.Condition, d incident.Direction) string {
-	holds := c.Truth == incident.True
+// with another reading is neither, nor is what a rule asks for beside the limit of the signal, or a metric would have
+// two limits in one incident. r is the reading of the signal. Empty when there is nothing to compare with, as where a
+// condition asks for a value and there is one.
+func Expected(c incident.Condition, r incident.Reading) string {
+	holds, d := c.Truth == incident.True, r.Direction
 	switch {
 	case c.Relation == incident.RelationPresent && !holds:
 		return "needs data"
@@ -28,13 +29,18 @@ func Expected(c incident.Condition, d incident.Direction) string {
 		return "needs no data"
 	case c.Threshold == "":
 		return ""
-	case c.ThresholdFrom != incident.OriginReading && (c.Relation == "" || beyond(c.Relation, d)):
+	case c.ThresholdFrom != incident.OriginReading && (c.Relation == "" || beyond(c.Relation, d) && limits(r, c)):
 		// Without a relation it is of an older version.
 		return limit(d, c.ThresholdFrom, c.Threshold, c.Relation == incident.RelationAtMost)
 	case !holds:
 		return "needs " + relation(c)
 	}
 	return relation(c)
+}
+
+// limits says that a condition compares with the limit that a reading has, if it has one.
+func limits(r incident.Reading, c incident.Condition) bool {
+	return r.Threshold == nil || incident.FormatValue(*r.Threshold, r.Unit) == c.Threshold
 }
 
 func relation(c incident.Condition) string {
@@ -85,14 +91,27 @@ func Unmatched(d incident.Diagnosis) string {
 }
 
 // AllExpected is what conditions on one signal compare it with, each different one once.
-func AllExpected(conditions []incident.Condition, d incident.Direction) []string {
+func AllExpected(conditions []incident.Condition, r incident.Reading) []string {
 	var out []string
 	for _, c := range conditions {
-		if text := Expected(c, d); text != "" && !slices.Contains(out, text) {
+		if text := Expected(c, r); text != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
 	return out
+}
+
+// MainExpected is what a person compares a reading with, of all that conditions on it ask for: its limit or target,
+// else the shortest. Empty where they ask for nothing to compare with.
+func MainExpected(conditions []incident.Condition, r incident.Reading) string {
+	all := AllExpected(conditions, r)
+	if own := Limit(r); slices.Contains(all, own) {
+		return own
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return slices.MinFunc(all, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 }
 
 // Nevers are what would make it worse, each as what follows "Do not".

@@ -49,9 +49,39 @@ func TestAConditionIsWrittenWithItsLimit(t *testing.T) {
 		{"near", "1/s", rule, yes, incident.Neutral, "1/s"},
 	} {
 		c := incident.Condition{Relation: tt.relation, Threshold: tt.threshold, ThresholdFrom: tt.from, Truth: tt.truth}
-		if got := Expected(c, tt.direction); got != tt.want {
+		if got := Expected(c, incident.Reading{Direction: tt.direction}); got != tt.want {
 			t.Errorf("%+v where %s: %q, want %q", c, tt.direction, got, tt.want)
 		}
+	}
+}
+
+// A metric has one limit in one incident: what a rule asks for beside it is no second one.
+func TestAMetricHasOneLimit(t *testing.T) {
+	t.Parallel()
+	r := incident.Reading{
+		Direction: incident.HigherIsWorse, Unit: incident.UnitSeconds, Value: new(4.0), Threshold: new(2.0),
+		ThresholdFrom: incident.OriginSLO,
+	}
+	above := func(threshold string, from incident.Origin) incident.Condition {
+		return incident.Condition{
+			Relation: incident.RelationAbove, Threshold: threshold, ThresholdFrom: from, Truth: incident.True,
+		}
+	}
+	own, other := above("2 s", incident.OriginSLO), above("3 s", incident.OriginRule)
+	if got := Expected(own, r); got != "target 2 s" {
+		t.Errorf("its target is %q", got)
+	}
+	if got := Expected(other, r); got != "above 3 s" {
+		t.Errorf("what a rule asks for is %q", got)
+	}
+	if got := MainExpected([]incident.Condition{other, own}, r); got != "target 2 s" {
+		t.Errorf("it is compared with %q", got)
+	}
+	if got := MainExpected([]incident.Condition{other}, r); got != "above 3 s" {
+		t.Errorf("without its target it is compared with %q", got)
+	}
+	if got := MainExpected(nil, r); got != "" {
+		t.Errorf("without a condition it is compared with %q", got)
 	}
 }
 

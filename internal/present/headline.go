@@ -52,13 +52,13 @@ func Headline(inc incident.Incident) string { return About(inc) + ": " + News(in
 // About is the pool, or the alerts that lead to none.
 func About(inc incident.Incident) string {
 	if inc.Pool == "" {
-		return firstNamed(leading(inc))
+		return firstNamed(Leading(inc))
 	}
 	return Clip(Line(inc.Pool), 60)
 }
 
-// leading are the names of the alerts that fire, or of those that did when none does any more.
-func leading(inc incident.Incident) []string {
+// Leading are the names of the alerts that fire, or of those that did when none does any more.
+func Leading(inc incident.Incident) []string {
 	if names := inc.FiringNames(); len(names) > 0 {
 		return names
 	}
@@ -158,7 +158,7 @@ func trouble(inc incident.Incident) string {
 	if unexplained(inc) {
 		fires += ", no diagnosis"
 	}
-	return firstNamed(leading(inc)) + fires
+	return firstNamed(Leading(inc)) + fires
 }
 
 // diagnosed is what the playbook says of the diagnosis, with the readings of the moment.
@@ -256,7 +256,7 @@ func healthyNews(inc incident.Incident) string {
 		return "recovered after " + Change(s)
 	}
 	if inc.ClosesOnResolve() && inc.ChangedAt.IsZero() {
-		return "healthy, but " + firstNamed(leading(inc)) + " still firing"
+		return "healthy, but " + firstNamed(Leading(inc)) + " still firing"
 	}
 	return "healthy again"
 }

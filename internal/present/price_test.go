@@ -103,15 +103,16 @@ func TestTheVerdictHasThePrice(t *testing.T) {
 		share *float64
 		level Level
 		news  string
+		state string
 	}{
-		{new(0.36), LevelWarning, "fast again, but 36% of requests are rejected"},
-		{new(0.22), LevelHealthy, "recovered, temporary throttle in place"},
-		{nil, LevelHealthy, "recovered, temporary throttle in place"},
+		{new(0.36), LevelWarning, "fast again, but 36% of requests are rejected", "rejecting requests"},
+		{new(0.22), LevelHealthy, "recovered, temporary throttle in place", "recovered"},
+		{nil, LevelHealthy, "recovered, temporary throttle in place", "recovered"},
 	} {
 		inc := throttled
 		inc.Readings = map[string]incident.Reading{incident.SignalRejected: ratio(tt.share)}
-		if LevelOf(inc) != tt.level || News(inc) != tt.news {
-			t.Errorf("%s: %q", LevelOf(inc), News(inc))
+		if LevelOf(inc) != tt.level || News(inc) != tt.news || State(inc) != tt.state {
+			t.Errorf("%s: %q, %q", LevelOf(inc), News(inc), State(inc))
 		}
 	}
 }

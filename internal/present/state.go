@@ -53,10 +53,13 @@ func watched(inc incident.Incident) string {
 	switch {
 	case inc.Pool == "":
 		return "not investigated"
-	case !inc.HealthySince.IsZero():
-		return "recovered"
-	case NeedsHuman(inc):
+	case FollowUp(inc), NeedsHuman(inc):
 		return "needs a human"
+	case !inc.HealthySince.IsZero():
+		if _, many := turnsAway(inc); many {
+			return "rejecting requests"
+		}
+		return "recovered"
 	case inc.MuteReason == incident.MutedDenied:
 		return "denied"
 	case inc.MuteReason == incident.MutedExpired:

@@ -220,5 +220,8 @@ func TestACauseThatOutlivesItsSymptomsNeedsAHuman(t *testing.T) {
 		if asks := Asking(c.inc) == "Needs a human."; asks != c.want {
 			t.Errorf("%s: the notification asks %q", name, Asking(c.inc))
 		}
+		if needs := State(c.inc) == "needs a human"; needs != c.want && !c.inc.HealthySince.IsZero() {
+			t.Errorf("%s: its state is %q", name, State(c.inc))
+		}
 	}
 }

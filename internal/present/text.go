@@ -35,10 +35,12 @@ func Clip(s string, most int) string {
 	return strings.TrimRightFunc(string(runes[:max(0, most-1)]), unicode.IsSpace) + "…"
 }
 
-// Capital begins a sentence with text that was a clause.
+// Capital begins a sentence with text that was a clause. A name with capitals of its own, such as vLLMHighTTFT, stays
+// as it is: it would be another name.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
-	if first == utf8.RuneError {
+	word, _, _ := strings.Cut(text, " ")
+	if first == utf8.RuneError || unicode.IsLower(first) && strings.ContainsFunc(word, unicode.IsUpper) {
 		return text
 	}
 	return string(unicode.ToUpper(first)) + text[size:]

@@ -142,6 +142,9 @@ func TestASentenceBeginsWithNamesAsTheyAre(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
+	if got := Capital("vLLMHighTTFT firing"); got != "vLLMHighTTFT firing" {
+		t.Errorf("an alert is called %q", got)
+	}
 	if got := Capital("übrig"); got != "Übrig" {
 		t.Errorf("capital: %q", got)
 	}

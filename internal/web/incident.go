@@ -43,7 +43,7 @@ type incidentPage struct {
 	Charts                      []chart
 	ChartNote                   string
 	Marks                       []legend
-	Cause, More                 string
+	Cause, More, AsDiagnosed    string
 	NotKept                     string
 	Numbers                     []number
 	DoNow                       *present.DoNow
@@ -109,7 +109,7 @@ func (h *Handler) viewOf(c echo.Context, f frame, inc incident.Incident) inciden
 		p.Marks = f.numbered(p.Charts, events)
 	}
 	if d := inc.Diagnosis; d != nil {
-		p.Cause = present.Cause(d.Summary)
+		p.Cause, p.AsDiagnosed = present.Cause(d.Summary), present.AsDiagnosed(inc)
 		p.More = strings.TrimSpace(strings.TrimPrefix(present.Line(d.Summary), p.Cause))
 		p.Numbers, p.Rules, p.Doubts = h.numbers(inc), conditions(inc), doubts(inc)
 		p.WhyPods, p.Differ = present.WhyPods(inc)

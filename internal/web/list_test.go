@@ -70,6 +70,26 @@ func TestTheListBeginsWithWhatNeedsADecision(t *testing.T) {
 	mustLack(t, page, "deciding", "Older incidents")
 }
 
+// A crash whose cause outlives the symptoms is for people, however healthy the metrics are.
+func TestACauseThatNeedsAHumanIsNotCalledRecovered(t *testing.T) {
+	t.Parallel()
+	inc := incident.New("inc-crashed", "llama-70b", incident.ModeApprove, false, now.Add(-time.Hour))
+	inc.State, inc.HealthySince = incident.StateWatching, now.Add(-time.Minute)
+	inc.Diagnosis = &incident.Diagnosis{Name: "engine-dead", Summary: "An engine crashed."}
+	inc.Plan = &incident.Plan{
+		CreatedAt: inc.HealthySince, Steps: []incident.Step{{ID: "p1-s1", Kind: incident.StepManual, Title: "Look at it"}},
+	}
+	s := newSite(t)
+	s.listed([]incident.Incident{inc}, nil)
+	page := s.look("/")
+	for _, want := range []string{"<h1>1 incident needs someone</h1>", "needs a human", "the cause needs a human"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	mustLack(t, page, "recovered", "Nothing needs a decision")
+}
+
 func TestAQuietListSaysThatNothingIsAsked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

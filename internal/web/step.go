@@ -54,7 +54,7 @@ func (f frame) step(inc incident.Incident, s incident.Step) stepRow {
 	row.Checks, row.Passed = checks(s)
 	if v := s.Verification; v != nil {
 		row.Verdict, row.Check = present.Verdict(v.Verdict), present.Verification(*v)
-		row.Moves = append(moveRows(present.Moves(inc, *v)), rejectedRow(v.Comparison)...)
+		row.Moves = append(moveRows(present.Moves(inc, *v), v.Comparison), rejectedRow(v.Comparison)...)
 	}
 	return row
 }
@@ -172,15 +172,21 @@ func checks(s incident.Step) (out []check, passed string) {
 	return out, strings.Join(names, "; ")
 }
 
-// moveRows are the signals of a verification: those that moved, those out of their limits, and those without data.
-func moveRows(all []incident.Move) []moveRow {
+// moveRows are the signals of a verification: those that moved, those out of their limits, and those without data. What
+// got worse among what got better is marked in words: colors are not for everybody. found may be nil.
+func moveRows(all []incident.Move, found *incident.Comparison) []moveRow {
 	var out []moveRow
+	var finding incident.Finding
+	if found != nil {
+		finding = found.Finding
+	}
 	for _, m := range all {
 		if m.Moved == incident.MovedNot && !present.Beyond(m.After) {
 			continue
 		}
 		out = append(out, moveRow{
-			Label: present.Label(m.Signal, m.Before, m.After), Before: m.Before.Text(), After: m.After.Text(),
+			Label: present.Label(m.Signal, m.Before, m.After), Before: m.Before.Text(),
+			After: m.After.Text() + present.Worsened(m, finding),
 			Limit: present.Limit(m.After), Bad: present.Beyond(m.After) || m.Moved == incident.MovedWorse,
 			Better: m.Moved == incident.MovedBetter && !present.Beyond(m.After),
 		})
@@ -238,7 +244,7 @@ func (f frame) made(inc incident.Incident, undo map[string]*command) []madeRow {
 			row.Verdict = present.Verdict(m.Verdict)
 		}
 		if m.Check != nil && !m.DryRun {
-			row.Moves = append(moveRows(present.MovesOf(m.Check)), rejectedRow(m.Check)...)
+			row.Moves = append(moveRows(present.MovesOf(m.Check), m.Check), rejectedRow(m.Check)...)
 		}
 		out = append(out, row)
 	}

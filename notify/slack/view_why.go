@@ -77,7 +77,7 @@ func (c *composer) numbers(inc incident.Incident) string {
 			named = append(named, text)
 		case isBad:
 			bad = append(bad, text)
-		case worst.Signal != "" && len(present.AllExpected(same, direction)) == 0: // "Engine errors 0%"
+		case worst.Signal != "" && len(present.AllExpected(same, inc.Readings[e.Signal])) == 0: // "Engine errors 0%"
 		default:
 			fine = append(fine, text)
 		}
@@ -121,8 +121,7 @@ func (c *composer) doubts(inc incident.Incident) []string {
 	return present.Capped(out, most)
 }
 
-// number is one reading with what it was compared with: of several limits the shortest, which is the one that a person
-// compares with.
+// number is one reading with what a person compares it with.
 func (c *composer) number(inc incident.Incident, same []incident.Condition) string {
 	e := same[0]
 	r, known := inc.Readings[e.Signal]
@@ -139,11 +138,10 @@ func (c *composer) number(inc incident.Incident, same []incident.Condition) stri
 	case text != "":
 		label += " " + bold(text, 80)
 	}
-	expected := present.AllExpected(same, r.Direction)
-	if len(expected) == 0 {
+	limit := present.MainExpected(same, r)
+	if limit == "" {
 		return label
 	}
-	limit := slices.MinFunc(expected, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	if strings.Contains(limit, "(") {
 		return label + ", " + escape(limit, 60)
 	}

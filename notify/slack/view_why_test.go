@@ -40,7 +40,7 @@ func TestWhatIsNotThereAtAllIsSaidInAWord(t *testing.T) {
 	for want, r := range map[string]incident.Reading{
 		"Output tokens: *none*": {Value: new(0.0), Threshold: new(0.0)},
 		// Of another rule, or not quite none: the numbers say it.
-		"Output tokens *0/s* (limit &gt; 0/s)":      {Value: new(0.0), Threshold: new(5.0)},
+		"Output tokens *0/s* (≤ 0/s)":               {Value: new(0.0), Threshold: new(5.0)},
 		"Output tokens *≤ 0/s* (limit &gt; 0/s)":    {Value: new(0.0), Threshold: new(0.0), Bound: incident.AtMost},
 		"Output tokens *no data* (limit &gt; 0/s)":  {Threshold: new(0.0)},
 		"Output tokens *-0.5/s* (limit &gt; 0/s)":   {Value: new(-0.5), Threshold: new(0.0)},
