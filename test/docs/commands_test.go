@@ -31,17 +31,17 @@ func elsewhere() map[string]string {
 		"sed 's/vllm:/ray_vllm_/g' rules/vllm-alerts.yaml > vllm-alerts-ray.yaml": "a test of " +
 			"deploy/prometheus/generate runs it, and the rules' tests on what it makes",
 
-		"go test ./test/truth":  "make test runs it",
-		"go test ./...":         "make test runs every package of it",
-		"make efficacy":         "it computes for an hour; the tests of test/efficacy play some of it",
-		"make efficacy SEEDS=2": "the same, for minutes",
-		"make stores":           "it builds two stores for minutes; what it measured stands beside it",
-		"make tools":            "make test builds what is missing of them",
-		"make fuzz":             ".ci/run runs its script, for a shorter time",
-		"make release":          "it builds everything four times; it checks what it makes itself",
-		"make licenses":         "TestTheLicensesOfEverythingThatIsLinkedAreShipped of test/image compares what it writes",
-		"make vulncheck":        "it needs the internet; it fails where it can't scan",
-		"make test-under-load":  "it is the end-to-end tests of make test, five times, beside stress-ng",
+		"go test ./test/truth/...": "make test runs it",
+		"go test ./...":            "make test runs every package of it",
+		"make efficacy":            "it computes for an hour; the tests of test/efficacy play some of it",
+		"make efficacy SEEDS=2":    "the same, for minutes",
+		"make stores":              "it builds two stores for minutes; what it measured stands beside it",
+		"make tools":               "make test builds what is missing of them",
+		"make fuzz":                ".ci/run runs its script, for a shorter time",
+		"make release":             "it builds everything four times; it checks what it makes itself",
+		"make licenses":            "TestTheLicensesOfEverythingThatIsLinkedAreShipped of test/image compares what it writes",
+		"make vulncheck":           "it needs the internet; it fails where it can't scan",
+		"make test-under-load":     "it is the end-to-end tests of make test, five times, beside stress-ng",
 	}
 }
 

@@ -157,6 +157,12 @@ func (h hall) past(_ context.Context, inc incident.Incident, queries map[string]
 // open has somebody sign in, or nobody, and look at a path. It is what the bot answers, with the fonts of this machine.
 func (h hall) open(t *testing.T, path string, signedIn bool) string {
 	t.Helper()
+	return look(t, h.bot(t), path, signedIn)
+}
+
+// bot is what answers for it.
+func (h hall) bot(t *testing.T) *echo.Echo {
+	t.Helper()
 	names := map[string]string{alice.ID: "Alice", bob.ID: "Bob"}
 	e := echo.New()
 	pages, err := web.New(web.Deps{
@@ -184,12 +190,19 @@ func (h hall) open(t *testing.T, path string, signedIn bool) string {
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		he, ok := errors.AsType[*echo.HTTPError](err)
 		if !ok {
-			t.Fatalf("%s: %v", path, err)
+			t.Errorf("%s: %v", c.Path(), err)
+			return
 		}
 		if answered, err := pages.Explain(c, he.Code, fmt.Sprint(he.Message)); !answered || err != nil {
-			t.Errorf("%s: no page for an error: %v", path, err)
+			t.Errorf("%s: no page for an error: %v", c.Path(), err)
 		}
 	}
+	return e
+}
+
+// look is what a bot answers to a person.
+func look(t *testing.T, e *echo.Echo, path string, signedIn bool) string {
+	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 	req.Header.Set("Accept", "text/html")
 	if signedIn {

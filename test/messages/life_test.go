@@ -50,7 +50,7 @@ func rare(t *testing.T, l *lab, f found) []shown {
 	add("rolling back by policy", s)
 	add("rolled back by policy", s.do(time.Second, incident.WriteClaimed{}).
 		do(time.Second, incident.Written{Result: incident.ResultApplied}).do(time.Second, incident.RolledOut{}))
-	const harmless = "healthy-full-batch"
+	const harmless = "light-load"
 	s.looked(time.Minute, l.look(t, harmless, l.replays[harmless].full, nil))
 	add("closed after a rollback", s.closed("traffic was moved to another region"))
 

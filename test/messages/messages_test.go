@@ -27,9 +27,9 @@ const (
 )
 
 // everything is every state of every built-in diagnosis, and the incident whose whole life the gallery shows.
-func everything(t *testing.T) (out []shown, told found) {
+func everything(t *testing.T) (out []shown, told found, l *lab) {
 	t.Helper()
-	l := newLab(t)
+	l = newLab(t)
 	for _, f := range l.investigate(t) {
 		out = append(out, states(t, f)...)
 		if f.diagnosis == "kv-thrash" {
@@ -37,13 +37,15 @@ func everything(t *testing.T) (out []shown, told found) {
 			out = append(out, rare(t, l, f)...)
 		}
 	}
-	return out, told
+	return out, told, l
 }
 
 // One look at the incidents is enough for all that is asked about their messages.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	all, told := everything(t)
+	all, told, l := everything(t)
+	t.Run("pages tell the truth", func(t *testing.T) { tellTheTruth(t, all, l.playbook) })
+	t.Run("terminals tell the truth", func(t *testing.T) { terminalsTellTheTruth(t, all) })
 	t.Run("each can be taken in on a phone", func(t *testing.T) { fitAPhone(t, all, links) })
 	plainer := links
 	plainer.NoChart, plainer.NoFold = true, true

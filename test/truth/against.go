@@ -2,6 +2,7 @@ package truth
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,10 +25,12 @@ func firesByTheIncident(inc incident.Incident, v Version) (out []string) {
 	return out
 }
 
+var needsHuman = regexp.MustCompile(`(?i)\bneeds a human`)
+
 // colorByVerdict: green is an incident that was seen to be healthy and leaves nothing to do, or whose change was just
 // reverted as planned.
 func colorByVerdict(inc incident.Incident, v Version) []string {
-	well, left := !inc.HealthySince.IsZero(), strings.Contains(v.Text, "the cause needs a human")
+	well, left := !inc.HealthySince.IsZero(), needsHuman.MatchString(v.Text)
 	switch {
 	case v.isGreen() && left:
 		return []string{fmt.Sprintf("green, and the cause needs a human: %q", v.headline())}
@@ -59,6 +62,32 @@ func readingsAreOfNow(inc incident.Incident, v Version) (out []string) {
 	return out
 }
 
+var (
+	compared = regexp.MustCompile(`(?m)(?:^|· +)([A-Z][^·\n]*?) ([\d.,]+ ?(?:ms|s|min|h|%|/s)?(?: \d+ (?:s|min))?) ` +
+		`\((?:limit|target) [^)]*\)(?:$|  ·|;)`)
+	// dated are the words by which numbers are told to be of before.
+	dated = regexp.MustCompile(`(?i)before the change|as diagnosed|last diagnosis|read before|worse\)?$`)
+)
+
+// beforeIsSaid: a number beside its limit is the newest reading, unless it is told to be of before.
+func beforeIsSaid(inc incident.Incident, v Version) (out []string) {
+	if dated.MatchString(v.Text) {
+		return nil
+	}
+	now := map[string][]string{} // some labels are those of two signals
+	for _, r := range inc.Readings {
+		if r.HasValue() {
+			now[r.Label()] = append(now[r.Label()], r.Text())
+		}
+	}
+	for _, m := range compared.FindAllStringSubmatch(v.Text, -1) {
+		if values := now[m[1]]; len(values) > 0 && !slices.Contains(values, m[2]) {
+			out = append(out, fmt.Sprintf("%q, and now it is %v", m[0], values))
+		}
+	}
+	return out
+}
+
 // throttleBites: a throttle that is proposed would reject something of what is in flight, where that was read.
 func throttleBites(inc incident.Incident, _ Version) (out []string) {
 	flight := inc.Readings["in_flight"]
@@ -78,7 +107,7 @@ func throttleBites(inc incident.Incident, _ Version) (out []string) {
 func stillFiringIsSaid(inc incident.Incident, v Version) []string {
 	said := strings.Contains(v.Text, "firing") || strings.Contains(v.Text, "not resolved yet") ||
 		strings.Contains(v.Text, "when the alert")
-	if strings.Contains(v.headline(), "recovered") && inc.FiringCount() > 0 && !said {
+	if strings.Contains(strings.ToLower(v.headline()), "recovered") && inc.FiringCount() > 0 && !said {
 		return []string{fmt.Sprintf("%q, and %v", v.headline(), inc.FiringNames())}
 	}
 	return nil

@@ -10,6 +10,7 @@ func rules() []rule {
 		{name: "one cause", in: oneCause},
 		{name: "color", in: colorByWords, of: colorByVerdict},
 		{name: "now", of: readingsAreOfNow},
+		{name: "before", of: beforeIsSaid},
 		{name: "share", in: sharesEndAtAll},
 		{name: "limit", in: oneLimit},
 		{name: "worse", in: worseIsSaid},

@@ -15,7 +15,9 @@ type Version struct {
 	// Push is the notification; empty where there is none.
 	Push string `json:"push"`
 	// Text is all that can be read, a line for each part. Marks of bold text don't count.
-	Text    string   `json:"text"`
+	Text string `json:"text"`
+	// Past is what it says of before: the timeline of a page, the journal on a terminal.
+	Past    string   `json:"past,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
 }
 

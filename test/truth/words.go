@@ -49,8 +49,9 @@ func oneCause(v Version) []string {
 }
 
 var (
-	notWell = regexp.MustCompile(`firing$|rolled back$|didn't help|made it worse|Investigating again|couldn't `)
-	notIll  = regexp.MustCompile(`recovered|as planned|healthy again`)
+	notWell = regexp.MustCompile(`firing$|rolled back$|didn't help|made it worse|Investigating again|couldn't |` +
+		`of requests are rejected`)
+	notIll = regexp.MustCompile(`recovered|as planned|healthy again`)
 )
 
 // colorByWords: what is green is well, and what is well is not red.
@@ -58,7 +59,7 @@ func colorByWords(v Version) []string {
 	head := v.headline()
 	red := strings.HasPrefix(v.Text, "🔴")
 	switch m := notWell.FindString(head); {
-	case v.isGreen() && m != "" && !strings.Contains(head, "healthy, but"):
+	case v.isGreen() && m != "" && !strings.Contains(strings.ToLower(head), "healthy, but"):
 		return []string{fmt.Sprintf("green above %q", head)}
 	case red && notIll.MatchString(head) && !strings.Contains(head, "reverting"):
 		return []string{fmt.Sprintf("red above %q", head)}
@@ -75,7 +76,7 @@ var (
 
 // sharesEndAtAll: no share is above 100 %, and no part larger than the whole.
 func sharesEndAtAll(v Version) (out []string) {
-	for _, text := range []string{v.Text, v.Push} {
+	for _, text := range []string{v.Text, v.Past, v.Push} {
 		for _, m := range percent.FindAllStringSubmatch(text, -1) {
 			if number(m[2]) > 100 && !beyond.MatchString(m[1]+m[3]) {
 				out = append(out, strings.TrimSpace(m[0]))
@@ -121,7 +122,7 @@ func worseIsSaid(v Version) (out []string) {
 	for line := range strings.Lines(v.Text) {
 		for _, m := range moved.FindAllStringSubmatch(line, -1) {
 			before, after := seconds(m[2], m[3]), seconds(m[4], m[5])
-			if after > 1.1*before && after-before > 0.05 && !strings.Contains(line, "worse") {
+			if after > 1.1*before && after-before > 0.05 && !strings.Contains(strings.ToLower(line), "worse") {
 				out = append(out, m[0])
 			}
 		}
