@@ -167,7 +167,7 @@ func printDecisive(w io.Writer, inc incident.Incident) {
 func printConditions(w io.Writer, inc incident.Incident) {
 	told := map[string]bool{} // two thresholds of one signal may come to the same
 	for _, c := range inc.Diagnosis.Evidence {
-		seen := nonEmpty(c.Seen, present.Expected(c, inc.Readings[c.Signal]))
+		seen := nonEmpty(c.Seen, present.Expected(c, present.Compared(inc, c)))
 		line := fmt.Sprintf("    %-9s %s: %s\n", c.Truth, present.Subject(inc, c), strings.Join(seen, ", "))
 		if !told[line] {
 			say(w, "%s", line)

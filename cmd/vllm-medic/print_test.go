@@ -256,7 +256,7 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	printIncident(&b, inc, false)
 	printJournal(&b, inc)
 	for _, want := range []string{
-		"alerts: A, and 1900 resolved earlier",
+		"alerts: A (resolved), and 1900 resolved earlier",
 		"4711 repetitive entries omitted, the latest at 2026-03-01 03:00:00: Alert fires again: A.",
 	} {
 		if !strings.Contains(b.String(), want) {

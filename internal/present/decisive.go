@@ -32,7 +32,7 @@ func Decisive(inc incident.Incident) []DecisiveReading {
 		same := slices.DeleteFunc(slices.Clone(inc.Diagnosis.Evidence), func(o incident.Condition) bool {
 			return o.Truth != incident.True || Subject(inc, o) != subject
 		})
-		r := inc.Readings[c.Signal]
+		r := Compared(inc, c)
 		one := DecisiveReading{
 			Signal: c.Signal, Subject: subject, Seen: c.Seen,
 			Bad:      slices.ContainsFunc(same, func(o incident.Condition) bool { return Bad(o, r.Direction) }),

@@ -1,6 +1,7 @@
 package present
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -82,6 +83,30 @@ func TestAMetricHasOneLimit(t *testing.T) {
 	}
 	if got := MainExpected(nil, r); got != "" {
 		t.Errorf("without a condition it is compared with %q", got)
+	}
+}
+
+// A verification leaves the newest readings without limits; the diagnosis keeps one for each metric.
+func TestAMetricKeepsItsLimitAfterAChange(t *testing.T) {
+	t.Parallel()
+	above := func(threshold string, value float64, holds incident.Truth) incident.Condition {
+		return incident.Condition{
+			Signal: "waiting", Relation: incident.RelationAbove, Threshold: threshold, Truth: holds,
+			ThresholdFrom: incident.OriginRule, ThresholdValue: incident.Amount{Value: value, Unit: incident.UnitCount},
+		}
+	}
+	inc := incident.Incident{
+		Readings: map[string]incident.Reading{"waiting": {Direction: incident.HigherIsWorse, Value: new(1.0)}},
+		Diagnosis: &incident.Diagnosis{Evidence: []incident.Condition{
+			above("50", 50, incident.False), above("5", 5, incident.True), above("1", 1, incident.True),
+		}},
+	}
+	var got []string
+	for _, c := range inc.Diagnosis.Evidence {
+		got = append(got, Expected(c, Compared(inc, c)))
+	}
+	if want := []string{"needs above 50", "limit 5", "above 1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -20,7 +20,7 @@ func Doubt(inc incident.Incident, d incident.Doubt) (cause, text string) {
 		case incident.DoubtMissing:
 			parts = append(parts, subject)
 		case incident.DoubtBoth:
-			limit := Expected(c, inc.Readings[c.Signal])
+			limit := Expected(c, Compared(inc, c))
 			parts = append(parts, strings.TrimSuffix(subject+" "+Line(c.Seen)+", "+limit, ", "))
 		}
 	}

@@ -256,10 +256,22 @@ func healthyNews(inc incident.Incident) string {
 		return "recovered after " + Change(s)
 	}
 	if inc.ClosesOnResolve() && inc.ChangedAt.IsZero() {
-		return "healthy, but " + firstNamed(Leading(inc)) + " still firing"
+		return "healthy, but " + firstNamed(Leading(inc)) + stillFiring
 	}
 	return "healthy again"
 }
+
+// StillFiring says of an open incident that has recovered which alerts fire all the same, for where no alerts are
+// listed: ", vLLMHighTTFT still firing". Empty where the news say it, or none does.
+func StillFiring(inc incident.Incident) string {
+	if !inc.Open() || inc.HealthySince.IsZero() || len(inc.FiringNames()) == 0 ||
+		strings.HasSuffix(News(inc), stillFiring) {
+		return ""
+	}
+	return ", " + firstNamed(Leading(inc)) + stillFiring
+}
+
+const stillFiring = " still firing"
 
 // noun is what a step leaves behind.
 func noun(s incident.Step) string {

@@ -124,3 +124,30 @@ func TestAPlannedRevertIsNoRollback(t *testing.T) {
 		}
 	}
 }
+
+// Where no alerts are listed, a recovery says which of them fire all the same.
+func TestARecoverySaysWhatStillFires(t *testing.T) {
+	t.Parallel()
+	inc := incident.Incident{
+		Pool: "llama", State: incident.StateWatching, HealthySince: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
+		Alerts: []incident.Alert{
+			{Labels: map[string]string{"alertname": "B"}, Firing: true}, {Labels: map[string]string{"alertname": "A"}},
+		},
+	}
+	inc.ChangedAt = inc.HealthySince.Add(-time.Minute)
+	if got := StillFiring(inc); got != ", B still firing" {
+		t.Errorf("%q", got)
+	}
+	inc.ChangedAt = time.Time{} // the news say it
+	if got := StillFiring(inc); got != "" || News(inc) != "healthy, but B still firing" {
+		t.Errorf("%q after %q", got, News(inc))
+	}
+	inc.Alerts[0].Firing = false
+	if got := StillFiring(inc); got != "" {
+		t.Errorf("nothing fires, and it is %q", got)
+	}
+	inc.Alerts[0].Firing, inc.HealthySince = true, time.Time{}
+	if got := StillFiring(inc); got != "" {
+		t.Errorf("it has not recovered, and it is %q", got)
+	}
+}

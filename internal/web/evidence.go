@@ -34,7 +34,7 @@ func conditions(inc incident.Incident) []conditionRow {
 	for _, c := range inc.Diagnosis.Evidence {
 		out = append(out, conditionRow{
 			Subject: present.Subject(inc, c), Seen: c.Seen,
-			Expected: present.Expected(c, inc.Readings[c.Signal]), Truth: string(c.Truth),
+			Expected: present.Expected(c, present.Compared(inc, c)), Truth: string(c.Truth),
 		})
 	}
 	return out

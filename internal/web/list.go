@@ -203,7 +203,8 @@ func tag(inc incident.Incident) string {
 // row is an incident on one line.
 func (f frame) row(inc incident.Incident) incidentRow {
 	row := incidentRow{
-		ID: inc.ID, About: present.About(inc), News: present.Capital(present.News(inc)), State: present.State(inc),
+		ID: inc.ID, About: present.About(inc), State: present.State(inc),
+		News:  present.Capital(present.News(inc)) + present.StillFiring(inc),
 		Level: string(present.LevelOf(inc)), Tag: tag(inc),
 		Severity: present.Line(inc.Severity()), Mark: present.Mark(inc), Urgent: waits(inc),
 		Since: f.When(inc.OpenedAt), Took: incident.FormatDuration(f.Now.Sub(inc.OpenedAt)),

@@ -77,7 +77,7 @@ func (c *composer) numbers(inc incident.Incident) string {
 			named = append(named, text)
 		case isBad:
 			bad = append(bad, text)
-		case worst.Signal != "" && len(present.AllExpected(same, inc.Readings[e.Signal])) == 0: // "Engine errors 0%"
+		case worst.Signal != "" && len(present.AllExpected(same, present.Compared(inc, e))) == 0: // "Engine errors 0%"
 		default:
 			fine = append(fine, text)
 		}
@@ -138,7 +138,7 @@ func (c *composer) number(inc incident.Incident, same []incident.Condition) stri
 	case text != "":
 		label += " " + bold(text, 80)
 	}
-	limit := present.MainExpected(same, r)
+	limit := present.MainExpected(same, present.Compared(inc, e))
 	if limit == "" {
 		return label
 	}
