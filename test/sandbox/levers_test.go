@@ -17,18 +17,35 @@ import (
 type row struct{ title, does, cause, proposal, after string }
 
 // described reads the table of the levers that end in a diagnosis.
-func described(t *testing.T) []row {
+func described(t *testing.T) (out []row) {
+	t.Helper()
+	const head = "| lever | what it does | incident after | the cause that the bot names | first proposal | after it |\n"
+	for _, cells := range table(t, head) {
+		out = append(out, row{title: cells[1], does: cells[2], cause: cells[4], proposal: cells[5], after: cells[6]})
+	}
+	return out
+}
+
+// connections are the levers of the other table, by their titles.
+func connections(t *testing.T) (out []string) {
+	t.Helper()
+	for _, cells := range table(t, "| lever | what it does | what you see |\n") {
+		out = append(out, cells[1])
+	}
+	return out
+}
+
+// table reads a table of docs/sandbox.md.
+func table(t *testing.T, head string) (out [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/sandbox.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const head = "| lever | what it does | incident after | the cause that the bot names | first proposal | after it |\n"
 	_, table, ok := strings.Cut(string(text), head)
 	if !ok {
-		t.Fatal("docs/sandbox.md has no table of levers and causes")
+		t.Fatalf("docs/sandbox.md has no table %q", head)
 	}
-	var out []row
 	for _, line := range strings.Split(table, "\n")[1:] {
 		cells := strings.Split(line, "|")
 		if len(cells) != strings.Count(head, "|")+1 {
@@ -37,7 +54,7 @@ func described(t *testing.T) []row {
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		out = append(out, row{title: cells[1], does: cells[2], cause: cells[4], proposal: cells[5], after: cells[6]})
+		out = append(out, cells)
 	}
 	return out
 }
@@ -68,6 +85,17 @@ func (r *running) levers() []lever {
 	return state.Levers
 }
 
+// leverTitled is the lever of the page with a title.
+func (r *running) leverTitled(title string) lever {
+	r.t.Helper()
+	all := r.levers()
+	i := slices.IndexFunc(all, func(one lever) bool { return one.Title == title })
+	if i < 0 {
+		r.t.Fatalf("there is no lever %q among %v", title, all)
+	}
+	return all[i]
+}
+
 // types writes a line on the keyboard.
 func (r *running) types(line string) {
 	r.t.Helper()
@@ -96,6 +124,17 @@ func (r *running) until(what string, is func(said string) bool) {
 		case <-deadline:
 			r.t.Fatalf("the sandbox has not said %s", what)
 		}
+	}
+}
+
+// opens waits until there are so many messages, and no incident that was opened again.
+func (r *running) opens(messages int) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%d messages", messages), func(said string) bool {
+		return strings.Count(said, "Bot: Opened by ") >= messages && len(r.told()) >= messages
+	})
+	if strings.Contains(r.said(), "Bot: Reopened") {
+		r.t.Error("another lever has opened the incident of the first one again")
 	}
 }
 
@@ -142,23 +181,30 @@ func answers(said string) (n int) {
 }
 
 // Each lever, pulled on a calm fleet, shows what docs/sandbox.md says: its cause, and what the bot proposes and what
-// comes of it, or that there is nothing to approve.
+// comes of it, or that there is nothing to approve. All that is told meanwhile is true. The levers of connections are
+// pulled in TestConnectionsAreLostAndComeBack.
 func TestEachLeverLeadsToItsCause(t *testing.T) {
 	t.Parallel()
 	rows := described(t)
 	if len(rows) < 6 {
 		t.Fatalf("docs/sandbox.md describes %d levers", len(rows))
 	}
+	alone := rows[slices.IndexFunc(rows, func(l row) bool { return l.proposal == "none" })].title
 	for _, l := range rows {
 		t.Run(l.title, func(t *testing.T) {
 			t.Parallel()
 			r := start(t, "--free")
-			all := r.levers()
-			i := slices.IndexFunc(all, func(one lever) bool { return one.Title == l.title && one.Does == l.does })
-			if i < 0 {
-				t.Fatalf("there is no lever %q that does this: %s", l.title, l.does)
+			for _, one := range r.levers() { // the page has those of the code
+				known := slices.ContainsFunc(rows, func(l row) bool { return l.title == one.Title })
+				if !known && !slices.Contains(connections(t), one.Title) {
+					t.Errorf("docs/sandbox.md doesn't describe the lever %q, so that no test pulls it", one.Title)
+				}
 			}
-			r.types("break " + all[i].Name)
+			pulled := r.leverTitled(l.title)
+			if pulled.Does != l.does {
+				t.Errorf("%s does this: %s", l.title, pulled.Does)
+			}
+			r.types("break " + pulled.Name)
 			diagnosis := "Bot: Diagnosis: " + l.cause
 			r.says(diagnosis)
 			for line := range strings.Lines(r.said()) {
@@ -180,6 +226,14 @@ func TestEachLeverLeadsToItsCause(t *testing.T) {
 				t.Errorf("%q is no outcome", l.after)
 			case outcomes != nil:
 				r.approves(outcomes)
+			case l.proposal == "none":
+				// Only turning it off ends it. What is broken next is an incident of its own, with a message of its own.
+				r.types("restore " + pulled.Name)
+				r.says("Bot: Closed: ")
+				if l.title == alone {
+					r.types("break traffic")
+					r.opens(2)
+				}
 			}
 			r.interrupted()
 		})

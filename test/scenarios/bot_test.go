@@ -142,6 +142,7 @@ func (j *journey) end() {
 		<-j.bot.exited
 		j.gone()
 	}
+	j.terminalsTellTheTruth()
 	if strings.Contains(j.before, secret) {
 		j.t.Errorf("a secret is in the log:\n%s", j.before)
 	}

@@ -117,6 +117,7 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != want {
 		ts.Fatalf("%s answers %d, want %s: %s", args[0], code, want, text)
 	}
+	pageTellsTheTruth(ts, args[0])
 	show(ts, text)
 }
 
@@ -142,6 +143,9 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return re.MatchString(text)
 	})
+	if args[1] == "get" {
+		pageTellsTheTruth(ts, args[2])
+	}
 }
 
 // showLog prints the log of all the bot's lives.

@@ -23,8 +23,8 @@ var (
 	users, bots *identity.Authority
 )
 
-// bin is the folder with the built program.
-var bin string
+// bin is the folder with the built program, and keeper the one with what journeys run in its place: see reading.
+var bin, keeper string
 
 // atOnce is how many journeys run at a time: they wait more than they compute.
 const atOnce = 4
@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M, dir string) (code int, err error) {
 	bin = dir
+	if keeper, err = keepWhatIsSaid(dir); err != nil {
+		return 1, err
+	}
 	if err := machine.AtOnce(atOnce); err != nil {
 		return 1, err
 	}

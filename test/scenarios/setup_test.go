@@ -41,6 +41,8 @@ type journey struct {
 	hooks hooks
 	// looks counts the surveys of a Prometheus that the journey has counted.
 	looks atomic.Int64
+	// told is the folder with what commands have printed.
+	told string
 	// https asks a bot that serves HTTPS; nil when the journey's serves HTTP.
 	https *http.Client
 }
@@ -57,10 +59,11 @@ func setup(env *testscript.Env, m *metrics) error {
 	if !ok {
 		return errors.New("the test is not a testing.TB")
 	}
-	j := &journey{t: t}
+	j := &journey{t: t, told: t.TempDir()}
 	env.Values[journeyKey{}] = j
 	env.Defer(func() { j.end() })
-	env.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	env.Setenv("PATH", keeper+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	env.Setenv("TOLD", j.told)
 	// A program with the race detector sleeps a second before it ends, to let races show; the journeys run it two hundred
 	// times.
 	env.Setenv("GORACE", "atexit_sleep_ms=10")

@@ -66,7 +66,7 @@ var (
 	compared = regexp.MustCompile(`(?m)(?:^|· +)([A-Z][^·\n]*?) ([\d.,]+ ?(?:ms|s|min|h|%|/s)?(?: \d+ (?:s|min))?) ` +
 		`\((?:limit|target) [^)]*\)(?:$|  ·|;)`)
 	// dated are the words by which numbers are told to be of before.
-	dated = regexp.MustCompile(`(?i)before the change|as diagnosed|last diagnosis|read before|worse\)?$`)
+	dated = regexp.MustCompile(`(?i)before the change|as diagnosed|last diagnosis|read before|this one is of \d`)
 )
 
 // beforeIsSaid: a number beside its limit is the newest reading, unless it is told to be of before.

@@ -59,7 +59,7 @@ func colorByWords(v Version) []string {
 	head := v.headline()
 	red := strings.HasPrefix(v.Text, "🔴")
 	switch m := notWell.FindString(head); {
-	case v.isGreen() && m != "" && !strings.Contains(strings.ToLower(head), "healthy, but"):
+	case v.isGreen() && m != "" && !strings.HasSuffix(head, " still firing"): // that much is said
 		return []string{fmt.Sprintf("green above %q", head)}
 	case red && notIll.MatchString(head) && !strings.Contains(head, "reverting"):
 		return []string{fmt.Sprintf("red above %q", head)}
