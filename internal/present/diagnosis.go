@@ -18,8 +18,8 @@ func Subject(inc incident.Incident, c incident.Condition) string {
 // Expected is what a condition compares its value with: "target 500 ms", "limit 90%", "below 50%", and "needs below
 // 50%" where that does not hold. Limits and targets are what a bad value is beyond, and stay as they are: what moves
 // with another reading is neither, nor is what a rule asks for beside the limit of the signal, or a metric would have
-// two limits in one incident. r is the reading of the signal: Compared. Empty when there is nothing to compare with, as where a
-// condition asks for a value and there is one.
+// two limits in one incident. r is the reading of the signal: Compared. Empty when there is nothing to compare with, as
+// where a condition asks for a value and there is one.
 func Expected(c incident.Condition, r incident.Reading) string {
 	holds, d := c.Truth == incident.True, r.Direction
 	switch {
@@ -38,8 +38,8 @@ func Expected(c incident.Condition, r incident.Reading) string {
 	return relation(c)
 }
 
-// Compared is the reading that a condition is about, with the limit of its signal. After a change the newest reading has
-// none: then it is the one of the diagnosis, a target before a limit and one that is exceeded before others.
+// Compared is the reading that a condition is about, with the limit of its signal. After a change the newest reading
+// has none: then it is the one of the diagnosis, a target before a limit and one that is exceeded before others.
 func Compared(inc incident.Incident, c incident.Condition) incident.Reading {
 	r := inc.Readings[c.Signal]
 	if r.Threshold != nil || inc.Diagnosis == nil {
@@ -59,7 +59,8 @@ func Compared(inc incident.Incident, c incident.Condition) incident.Reading {
 			rank += 2
 		}
 		if rank > best {
-			best, r.Threshold, r.ThresholdFrom, r.Unit = rank, new(o.ThresholdValue.Value), o.ThresholdFrom, o.ThresholdValue.Unit
+			best, r.ThresholdFrom = rank, o.ThresholdFrom
+			r.Threshold, r.Unit = new(o.ThresholdValue.Value), o.ThresholdValue.Unit
 		}
 	}
 	return r

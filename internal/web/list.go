@@ -175,7 +175,8 @@ func byUrgency(all []incident.Incident) []incident.Incident {
 
 // waits says that people have to do something.
 func waits(inc incident.Incident) bool {
-	return inc.State == incident.StateDeciding || inc.Open() && inc.Pool != "" && (present.NeedsHuman(inc) || present.FollowUp(inc))
+	left := present.NeedsHuman(inc) || present.FollowUp(inc)
+	return inc.State == incident.StateDeciding || inc.Open() && inc.Pool != "" && left
 }
 
 // add puts an incident where it belongs.

@@ -24,8 +24,8 @@ type reader struct {
 	lies  map[string]bool
 }
 
-// everySecond is how often the pages are read.
-const everySecond = time.Second
+// readEvery is how often the pages are read.
+const readEvery = time.Second
 
 // reads begins to read the pages of the incidents that the messages link to.
 func (r *running) reads() {
@@ -35,7 +35,7 @@ func (r *running) reads() {
 	}
 	go func() {
 		defer close(r.reader.stopped)
-		tick := time.NewTicker(everySecond)
+		tick := time.NewTicker(readEvery)
 		defer tick.Stop()
 		for {
 			select {
@@ -103,7 +103,7 @@ func (r *reader) read(page, api string) {
 
 // gets reads what is at an address of this machine.
 func gets(address string) (string, error) {
-	resp, err := http.Get(address) //nolint:noctx,gosec // it is on this machine
+	resp, err := http.Get(address) //nolint:noctx // it is on this machine
 	if err != nil {
 		return "", err
 	}

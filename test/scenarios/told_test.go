@@ -38,7 +38,7 @@ func keepWhatIsSaid(dir string) (string, error) {
 	folder := filepath.Join(dir, "reading")
 	program := fmt.Sprintf(reading, filepath.Join(dir, "vllm-medic"))
 	err := errors.Join(os.Mkdir(folder, 0o700),
-		os.WriteFile(filepath.Join(folder, "vllm-medic"), []byte(program), 0o700)) //nolint:gosec // it is run
+		os.WriteFile(filepath.Join(folder, "vllm-medic"), []byte(program), 0o700))
 	return folder, err
 }
 
