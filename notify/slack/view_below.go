@@ -249,7 +249,7 @@ func (c *composer) footer(inc incident.Incident) {
 		out = append(out, "acknowledged by "+who(*inc.AckedBy))
 	}
 	if c.opts.BaseURL != "" {
-		text := "Evidence and checks"
+		text := "Evidence"
 		if inc.Pool == "" {
 			text = "Incident page"
 		}
