@@ -122,22 +122,26 @@ func TestASilenceCoversTheIncidentsAlertsAndNoOthers(t *testing.T) {
 		outside []incident.Alert
 	}{
 		{
-			"one alert", []incident.Alert{ttft, ended},
+			"one alert",
+			[]incident.Alert{ttft, ended},
 			`{alertname="vLLMHighTTFT", model_name="llama", namespace="llm", pod="a", severity="critical"}`,
 			[]incident.Alert{queue, other, ended},
 		},
 		{
-			"two of one pool", []incident.Alert{queue, ttft},
+			"two of one pool",
+			[]incident.Alert{queue, ttft},
 			`{alertname=~"vLLMHighTTFT|vLLMQueue", model_name="llama", namespace="llm", severity="critical"}`,
 			[]incident.Alert{other, ended},
 		},
 		{
-			"characters of the filter's own", []incident.Alert{odd},
+			"characters of the filter's own",
+			[]incident.Alert{odd},
 			`{alertname="a.b+|(c)", model_name="llama", namespace="llm", summary="50% of \"x\\y\" & <z> + é, {k=\"v\"}"}`,
 			[]incident.Alert{ttft, alert(true, "alertname", "c", "namespace", "llm", "model_name", "llama")},
 		},
 		{
-			"names that look like expressions", []incident.Alert{
+			"names that look like expressions",
+			[]incident.Alert{
 				alert(true, "alertname", "a.b", "namespace", "llm", "model_name", "llama"),
 				alert(true, "alertname", "c", "namespace", "llm", "model_name", "llama"),
 			},
@@ -145,8 +149,10 @@ func TestASilenceCoversTheIncidentsAlertsAndNoOthers(t *testing.T) {
 			[]incident.Alert{alert(true, "alertname", "axb", "namespace", "llm", "model_name", "llama")},
 		},
 		{
-			"a pod that its owners led here", []incident.Alert{owned},
-			`{alertname="KubePodCrashLooping", namespace="llm", pod="llama-0"}`, []incident.Alert{ttft},
+			"a pod that its owners led here",
+			[]incident.Alert{owned},
+			`{alertname="KubePodCrashLooping", namespace="llm", pod="llama-0"}`,
+			[]incident.Alert{ttft},
 		},
 	} {
 		e := Elsewhere{Alertmanager: "https://am.example.com/", Pools: []incident.Pool{llama()}}
@@ -212,7 +218,8 @@ func TestThereIsNoSilenceThatMightCoverMore(t *testing.T) {
 		})},
 		{
 			"a pool with more to match",
-			Elsewhere{Alertmanager: e.Alertmanager, Pools: []incident.Pool{llama(), special}}, good,
+			Elsewhere{Alertmanager: e.Alertmanager, Pools: []incident.Pool{llama(), special}},
+			good,
 		},
 		{"a label name that the form can't take", e, named("namespace", "llm", "model_name", "llama", `a="b"`, "c")},
 		{"a value that is no text", e, named("namespace", "llm", "model_name", "llama", "x", "\xff")},

@@ -70,7 +70,8 @@ func TestAQuestionComesBeforeEverythingElse(t *testing.T) {
 		"*Why:* The KV cache is full", "*97%* (limit 90%)", "*If you approve:*", "Throttle 256 → 128", "Deny",
 		"*Scale 2 → 3 instead:*", "*Blocked:*", "⚠️ *Don't* raise `max_num_seqs`", "🕑 *Changed at ",
 		"12 min before the first alert:* Deployment llm/llama-70b: image v0.9.2 → v0.10.1",
-		"Exact change · 7 safety checks passed · 1 manual option", "*Exact change:* ", "Manual:", "abort spike", "✓ not paused")
+		"Exact change · 7 safety checks passed · 1 manual option", "*Exact change:* ", "Manual:", "abort spike",
+		"✓ not paused")
 	want := []string{"primary Throttle 256 → 128", "Scale 2 → 3 instead", "Deny", "Acknowledge", "Details"}
 	if got := buttons(v); !slices.Equal(got, want) {
 		t.Errorf("buttons %q, want %q", got, want)

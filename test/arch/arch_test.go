@@ -33,7 +33,9 @@ var inside = map[string][]string{
 		"actions/admission", "actions/kube", "actions/live", "internal/answer", "internal/cluster", "internal/incident",
 		"internal/vllm",
 	},
-	"actions/throttle":        {"actions/admission", "actions/kube", "actions/live", "internal/cluster", "internal/incident"},
+	"actions/throttle": {
+		"actions/admission", "actions/kube", "actions/live", "internal/cluster", "internal/incident",
+	},
 	"actions/admission":       {"actions/kube", "actions/live"},
 	"deploy/helm/generate":    {"actions", "actions/admission"},
 	"deploy/grafana/generate": {"internal/present"},
