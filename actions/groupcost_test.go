@@ -17,10 +17,10 @@ func TestTheCostOfAGroupCountsItsPods(t *testing.T) {
 		pods int
 		want string
 	}{
-		{"prefill and decode", 4, "Needs GPUs for 1 more group of 2 pods; "},
-		{"a pod for each", 2, "Needs GPUs for 1 more pod; "},
-		{"in the middle of a rollout", 3, "Needs GPUs for all pods of 1 more replica; "},
-		{"none yet", 0, "Needs GPUs for all pods of 1 more replica; "},
+		{"prefill and decode", 4, "Needs free GPUs for 1 more group of 2 pods."},
+		{"a pod for each", 2, "Needs free GPUs for 1 more pod."},
+		{"in the middle of a rollout", 3, "Needs free GPUs for all pods of 1 more replica."},
+		{"none yet", 0, "Needs free GPUs for all pods of 1 more replica."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -112,7 +112,7 @@ func (s *plainScale) Propose(req incident.StepRequest) (incident.Step, error) {
 		Title: fmt.Sprintf("Scale %s from %d to %d replicas", s.ref.Name, s.replicas, to),
 		Diff: live.Diff(s.Live().Target, fmt.Sprintf("spec.replicas: %d", s.replicas),
 			fmt.Sprintf("spec.replicas: %d", to)),
-		Cost:  fmt.Sprintf("Needs GPUs for %s; caches start cold.", s.more(to-s.replicas)),
+		Cost:  fmt.Sprintf("Needs free GPUs for %s.", s.more(to-s.replicas)),
 		Speed: scaleSpeed,
 		Risk:  scaleRisk,
 		Guardrails: slices.Concat([]incident.Guardrail{bounds, live.Ownership(s.Live(), live.ReplicasField)},
@@ -135,7 +135,7 @@ func (s *plainScale) cautionUndo(to int64) []incident.Guardrail {
 
 const (
 	scaleSpeed = "Takes minutes (model loading)."
-	scaleRisk  = "Without free GPUs it stays pending; running pods aren't touched."
+	scaleRisk  = "Caches start cold."
 )
 
 func (s *plainScale) Admit(to incident.Value) error {

@@ -384,14 +384,15 @@ func TestAProposedStepIsPrintedWithItsPrice(t *testing.T) {
 	inc := known()
 	s := incident.Step{
 		Kind: incident.StepReplicas, State: incident.StepProposed, From: incident.Set("2"), To: incident.Set("4"),
-		Target: incident.Target{Setting: incident.SettingReplicas},
+		Target: incident.Target{APIVersion: "apps/v1", Setting: incident.SettingReplicas},
 	}
+	inc.Cluster.Pods = []incident.Pod{{GPUs: 4}}
 	for state, priced := range map[incident.StepState]bool{incident.StepProposed: true, incident.StepApplied: false} {
 		s.State = state
 		inc.Plan = &incident.Plan{Steps: []incident.Step{s}}
 		var out bytes.Buffer
 		printIncident(&out, inc, false)
-		if strings.Contains(out.String(), "price: Needs GPUs for 2 more pods.\n") != priced {
+		if strings.Contains(out.String(), "price: Needs 8 more GPUs (2 pods × 4).\n") != priced {
 			t.Errorf("%s:\n%s", state, out.String())
 		}
 	}

@@ -104,31 +104,55 @@ func turnsAway(inc incident.Incident) (incident.Reading, bool) {
 	return r, ok && throttled && share >= manyRejected
 }
 
+// Priced says that the price of a step is a number, which says more than the step's own words on what it costs.
+func Priced(inc incident.Incident, s incident.Step) bool {
+	switch s.Kind { //nolint:exhaustive // the others have no price
+	case incident.StepThrottle:
+		_, ok := RejectedBy(inc.Readings, s)
+		return ok
+	case incident.StepReplicas:
+		_, each := morePods(inc.Cluster, s)
+		return each > 0
+	}
+	return false
+}
+
 // capacity says how many GPUs more pods take, and how long the pods of the pool took from their start until they
 // served.
 func capacity(c incident.Cluster, s incident.Step) string {
-	from, errFrom := strconv.ParseInt(s.From.Text, 10, 64)
-	to, errTo := strconv.ParseInt(s.To.Text, 10, 64)
-	if errFrom != nil || errTo != nil || to <= from || s.Target.Setting != incident.SettingReplicas {
+	more, each := morePods(c, s)
+	if more == 0 {
 		return ""
 	}
-	var gpus int64
 	var took []time.Duration
 	for _, p := range c.Pods {
-		gpus = max(gpus, p.GPUs)
 		if p.ServedAfter > 0 {
 			took = append(took, p.ServedAfter)
 		}
 	}
 	var text string
-	if more := to - from; gpus > 0 {
-		text = fmt.Sprintf("Needs %s (%s × %d).", Counted(int(more*gpus), "more GPU"), Counted(int(more), "pod"), gpus)
-	} else {
-		text = fmt.Sprintf("Needs GPUs for %s.", Counted(int(more), "more pod"))
+	if each > 0 {
+		text = fmt.Sprintf("Needs %s (%s × %d).", Counted(int(more*each), "more GPU"), Counted(int(more), "pod"), each)
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
 		text += " Pods of this pool took " + incident.FormatDuration(took[len(took)/2].Round(time.Second)) + " to serve."
 	}
 	return strings.TrimSpace(text)
+}
+
+// morePods are the pods that a step adds, and how many GPUs each takes: 0 where that isn't known, as of a kind a
+// replica of which may be a group of pods.
+func morePods(c incident.Cluster, s incident.Step) (more, each int64) {
+	from, errFrom := strconv.ParseInt(s.From.Text, 10, 64)
+	to, errTo := strconv.ParseInt(s.To.Text, 10, 64)
+	if errFrom != nil || errTo != nil || to <= from || s.Target.Setting != incident.SettingReplicas {
+		return 0, 0
+	}
+	if strings.HasPrefix(s.Target.APIVersion, "apps/") {
+		for _, p := range c.Pods {
+			each = max(each, p.GPUs)
+		}
+	}
+	return to - from, each
 }

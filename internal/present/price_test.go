@@ -1,6 +1,7 @@
 package present
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -135,19 +136,27 @@ func TestThePriceOfReplicas(t *testing.T) {
 			"no GPUs",
 			[]incident.Pod{{ServedAfter: time.Minute}},
 			"1", "2", "replicas",
-			"Needs GPUs for 1 more pod. Pods of this pool took 1 min to serve.",
+			"Pods of this pool took 1 min to serve.",
 		},
 		{"no history", []incident.Pod{{GPUs: 1}}, "1", "2", "replicas", "Needs 1 more GPU (1 pod × 1)."},
-		{"nothing is known", nil, "1", "2", "replicas", "Needs GPUs for 1 more pod."},
+		{"nothing is known", nil, "1", "2", "replicas", ""},
 		{"an autoscaler's minimum", pods, "1", "2", "minReplicas", ""},
 		{"fewer", pods, "3", "2", "replicas", ""},
 	} {
 		s := incident.Step{
 			Kind: incident.StepReplicas, From: incident.Set(tt.from), To: incident.Set(tt.to),
-			Target: incident.Target{Setting: tt.setting},
+			Target: incident.Target{APIVersion: "apps/v1", Setting: tt.setting},
 		}
-		if got := Price(incident.Incident{Cluster: incident.Cluster{Pods: tt.pods}}, s); got != tt.want {
+		inc := incident.Incident{Cluster: incident.Cluster{Pods: tt.pods}}
+		if got := Price(inc, s); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if Priced(inc, s) != strings.Contains(tt.want, "GPU") {
+			t.Errorf("%s: priced: %t", tt.name, Priced(inc, s))
+		}
+		s.Target.APIVersion = "leaderworkerset.x-k8s.io/v1"
+		if got := Price(inc, s); strings.Contains(got, "GPU") {
+			t.Errorf("%s: %q for groups of pods, of which nobody knows how many pods they are", tt.name, got)
 		}
 	}
 }

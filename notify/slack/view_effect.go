@@ -25,7 +25,9 @@ func (c *composer) effect(inc incident.Incident, open []incident.Step) []string 
 	said := []string{s.Speed, s.Cost, s.Risk}
 	if price := escape(present.Price(inc, s), c.detail.text); price != "" {
 		parts = append(parts, "*"+strings.TrimSuffix(price, ".")+".*")
-		said = said[:1] // a number says more than what any such step costs, which the small print and the page have
+		if said = said[:2]; present.Priced(inc, s) { // the small print and the page have what any such step costs
+			said = said[:1]
+		}
 	}
 	for _, text := range said {
 		if text = escape(strings.TrimSpace(text), c.detail.text); text != "" {
@@ -89,7 +91,7 @@ func (c *composer) exact(inc incident.Incident, open []incident.Step) []string {
 	s := open[0]
 	out := []string{"*Exact change:* " + escape(s.Target.Object(), 90) + ", " + escape(setting(s), 60) + " " +
 		escape(present.ValueText(s.From)+" → "+present.ValueText(s.To), 90)}
-	if cost := escape(strings.TrimSpace(s.Cost), c.detail.text); cost != "" && present.Price(inc, s) != "" {
+	if cost := escape(strings.TrimSpace(s.Cost), c.detail.text); cost != "" && present.Priced(inc, s) {
 		out = append(out, present.Ended(cost))
 	}
 	return out
@@ -103,9 +105,9 @@ func (c *composer) instead(inc incident.Incident, open []incident.Step) []string
 	var out []string
 	for _, s := range open[1:min(len(open), c.detail.steps)] {
 		var parts []string
-		price := []string{present.Price(inc, s), s.Speed}
-		if price[0] == "" {
-			price = append(price, s.Cost)
+		price := []string{present.Price(inc, s), s.Cost, s.Speed}
+		if present.Priced(inc, s) {
+			price[1] = ""
 		}
 		if s.Needs.Restart { // the label says so, and that says more in fewer words than what it costs
 			price = []string{present.Verb(s, incident.OpApply)}

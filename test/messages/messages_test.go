@@ -44,9 +44,10 @@ func everything(t *testing.T) (out []shown, told found, l *lab) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	all, told, l := everything(t)
-	t.Run("pages tell the truth", func(t *testing.T) { tellTheTruth(t, all, l.playbook) })
+	var messages, pages []truth.Version
+	t.Run("pages tell the truth", func(t *testing.T) { pages = tellTheTruth(t, all, l.playbook) })
 	t.Run("terminals tell the truth", func(t *testing.T) { terminalsTellTheTruth(t, all) })
-	t.Run("each can be taken in on a phone", func(t *testing.T) { fitAPhone(t, all, links) })
+	t.Run("each can be taken in on a phone", func(t *testing.T) { messages = fitAPhone(t, all, links) })
 	plainer := links
 	plainer.NoChart, plainer.NoFold = true, true
 	t.Run("also where Slack has no charts and folds yet", func(t *testing.T) {
@@ -55,10 +56,11 @@ func TestMessages(t *testing.T) {
 	t.Run("gallery: it shows them as they are", func(t *testing.T) { compareGallery(t, scenes(t, all, told)) })
 	t.Run("they keep to the voice", func(t *testing.T) { keepToTheVoice(t, all) })
 	t.Run("gallery: their words are those that were read", func(t *testing.T) { compareWords(t, all) })
+	writeTold(t, all, messages, pages)
 }
 
-// fitAPhone measures all messages in a workspace that does not have some blocks.
-func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...string) {
+// fitAPhone measures all messages in a workspace that does not have some blocks, and returns them as they are read.
+func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...string) (read []truth.Version) {
 	t.Helper()
 	s := fakeslack.Start(t, fakeslack.Options{})
 	s.RefuseBlocks(without...)
@@ -80,7 +82,8 @@ func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...str
 			t.Errorf("%s: %s", m.name(), p)
 		}
 		posted, _ := s.Message(channel, ids[i])
-		for _, lie := range truth.Of(m.inc, posted.Versions[0].Told()) {
+		read = append(read, posted.Versions[0].Told())
+		for _, lie := range truth.Of(m.inc, read[i]) {
 			t.Errorf("%s is not true: %s", m.name(), lie)
 		}
 		if asks {
@@ -93,6 +96,7 @@ func fitAPhone(t *testing.T, all []shown, opts slack.ViewOptions, without ...str
 			t.Error(err)
 		}
 	}
+	return read
 }
 
 // problemsOf says what is too much in a message.

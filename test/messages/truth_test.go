@@ -1,11 +1,13 @@
 package messages
 
 import (
+	"flag"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
@@ -15,8 +17,27 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/truth/surface"
 )
 
-// tellTheTruth holds the pages of all incidents, and the line of each in the list, to their incidents.
-func tellTheTruth(t *testing.T, all []shown, books *playbooks.Catalog) {
+var toldFile = flag.String("told", "", "write what is read of every message, notification and page to this file")
+
+// writeTold writes what is read of the messages of some incidents, and of their pages, version by version.
+func writeTold(t *testing.T, all []shown, messages, pages []truth.Version) {
+	t.Helper()
+	if *toldFile == "" || len(messages) != len(all) || len(pages) != len(all) { // only some of it was asked for
+		return
+	}
+	var b strings.Builder
+	for n, m := range all {
+		fmt.Fprintf(&b, "=== %s\n%s\npush: %s\n--- its page\n%s\n", m.name(), messages[n].Text, messages[n].Push,
+			pages[n].Text)
+	}
+	if err := os.WriteFile(*toldFile, []byte(b.String()), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// tellTheTruth holds the pages of all incidents, and the line of each in the list, to their incidents, and returns the
+// pages as they are read.
+func tellTheTruth(t *testing.T, all []shown, books *playbooks.Catalog) (pages []truth.Version) {
 	t.Helper()
 	const listed = 100 // as many as a page lists
 	for some := range slices.Chunk(all, listed) {
@@ -37,6 +58,7 @@ func tellTheTruth(t *testing.T, all []shown, books *playbooks.Catalog) {
 			if err != nil {
 				t.Errorf("%s: %v", m.name(), err)
 			}
+			pages = append(pages, page)
 			notTrue(t, "the page of "+m.name(), inc, page)
 			if _, ok := lines[inc.ID]; !ok {
 				t.Errorf("the list has no %s", m.name())
@@ -44,6 +66,7 @@ func tellTheTruth(t *testing.T, all []shown, books *playbooks.Catalog) {
 			notTrue(t, "the list with "+m.name(), inc, lines[inc.ID])
 		}
 	}
+	return pages
 }
 
 // notTrue says what is not true of an incident.
