@@ -115,7 +115,13 @@ func TestWhatSharesTheEndOfAProcessIsNotParkedWithItsReason(t *testing.T) {
 	}
 	b := newBench(t, pools)
 	gone := make(chan struct{})
-	t.Cleanup(func() { close(gone) })
+	var dead []chan error
+	t.Cleanup(func() {
+		close(gone)
+		for _, ended := range dead { // what is left of a process may still ask the store
+			<-ended
+		}
+	})
 	for _, p := range pools {
 		b.deliver(alert("HighTTFT", p.Name))
 		if p.Name != "poison" {
@@ -138,6 +144,7 @@ func TestWhatSharesTheEndOfAProcessIsNotParkedWithItsReason(t *testing.T) {
 		select {
 		case <-w.died:
 			deaths++
+			dead = append(dead, ended)
 			cancel()
 			b.skip(3 * time.Minute) // its leases run out
 		case err := <-ended:
