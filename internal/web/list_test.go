@@ -70,6 +70,29 @@ func TestTheListBeginsWithWhatNeedsADecision(t *testing.T) {
 	mustLack(t, page, "deciding", "Older incidents")
 }
 
+// What only people can mend waits for them, until somebody turns it down; the list doesn't call that monitoring.
+func TestWhatOnlyPeopleCanMendNeedsSomeone(t *testing.T) {
+	t.Parallel()
+	inc := incident.New("inc-crashed", "llama-70b", incident.ModeApprove, false, now.Add(-time.Hour))
+	inc.State = incident.StateWatching
+	inc.Diagnosis = &incident.Diagnosis{Name: "engine-dead", Summary: "An engine crashed."}
+	inc.Plan = &incident.Plan{Steps: []incident.Step{{ID: "p1-s1", Kind: incident.StepManual, Title: "Look at it"}}}
+	s := newSite(t)
+	s.listed([]incident.Incident{inc}, nil)
+	page := s.look("/")
+	for _, want := range []string{"<h1>1 incident needs someone</h1>", "needs a human"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	mustLack(t, page, "monitoring", "Nothing needs a decision")
+
+	inc.MuteReason = incident.MutedDenied
+	s = newSite(t)
+	s.listed([]incident.Incident{inc}, nil)
+	mustLack(t, s.look("/"), "needs someone", "needs a human")
+}
+
 // A crash whose cause outlives the symptoms is for people, however healthy the metrics are.
 func TestACauseThatNeedsAHumanIsNotCalledRecovered(t *testing.T) {
 	t.Parallel()
