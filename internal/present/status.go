@@ -137,7 +137,7 @@ func FollowUp(inc incident.Incident) bool {
 func ForPeople(inc incident.Incident) bool {
 	s, ran := Latest(inc)
 	return inc.State == incident.StateWatching && inc.HealthySince.IsZero() && inc.MuteReason == incident.NotMuted &&
-		inc.Diagnosis != nil && manualOnly(inc) && !(ran && (s.Lifted() || s.State == incident.StepUndone))
+		inc.Diagnosis != nil && manualOnly(inc) && (!ran || !s.Lifted() && s.State != incident.StepUndone)
 }
 
 // explained says that the diagnosis asks for nothing; then the incident's note says why.

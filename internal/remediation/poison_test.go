@@ -119,7 +119,9 @@ func TestWhatSharesTheEndOfAProcessIsNotParkedWithItsReason(t *testing.T) {
 	t.Cleanup(func() {
 		close(gone)
 		for _, ended := range dead { // what is left of a process may still ask the store
-			<-ended
+			if err := <-ended; err != nil {
+				t.Log(err)
+			}
 		}
 	})
 	for _, p := range pools {
