@@ -24,12 +24,12 @@ func printStep(w io.Writer, inc incident.Incident, s incident.Step) {
 	if s.Kind == incident.StepManual {
 		return
 	}
-	price := ""
+	price, cost := "", s.Cost
 	if s.State == incident.StepProposed {
-		price = present.Price(inc, s)
+		price, cost = present.Price(inc, s), present.OwnCost(inc, s)
 	}
 	for _, line := range []struct{ name, text string }{
-		{"price", price}, {"cost", s.Cost}, {"speed", s.Speed}, {"risk", s.Risk},
+		{"price", price}, {"cost", cost}, {"speed", s.Speed}, {"risk", s.Risk},
 	} {
 		if line.text != "" {
 			say(w, "        %s: %s\n", line.name, line.text)

@@ -35,7 +35,7 @@ func Asking(inc incident.Incident) string {
 		return "Investigating."
 	case inc.MuteReason == incident.MutedExpired:
 		return "Approval expired; ask again if it's still needed."
-	case ForPeople(inc):
+	case forPeople(inc):
 		return "Needs a human: manual steps only."
 	}
 	return ""

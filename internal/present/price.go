@@ -117,6 +117,15 @@ func Priced(inc incident.Incident, s incident.Step) bool {
 	return false
 }
 
+// OwnCost is what any such step costs, in the step's own words, next to its price: empty where the number of GPUs says
+// the same.
+func OwnCost(inc incident.Incident, s incident.Step) string {
+	if s.Kind == incident.StepReplicas && Priced(inc, s) {
+		return ""
+	}
+	return s.Cost
+}
+
 // capacity says how many GPUs more pods take, and how long the pods of the pool took from their start until they
 // served.
 func capacity(c incident.Cluster, s incident.Step) string {

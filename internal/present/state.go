@@ -53,7 +53,7 @@ func watched(inc incident.Incident) string {
 	switch {
 	case inc.Pool == "":
 		return "not investigated"
-	case FollowUp(inc), NeedsHuman(inc), ForPeople(inc):
+	case LeftToPeople(inc):
 		return "needs a human"
 	case !inc.HealthySince.IsZero():
 		if _, many := turnsAway(inc); many {

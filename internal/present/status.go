@@ -132,9 +132,14 @@ func FollowUp(inc incident.Incident) bool {
 		!Changed(inc) && !inc.Plan.CreatedAt.Before(inc.HealthySince)
 }
 
-// ForPeople says of a watched incident that is not healthy that its plan is for people alone, who have not been told
+// LeftToPeople says of an incident in which nothing is asked that people have to do something all the same.
+func LeftToPeople(inc incident.Incident) bool {
+	return FollowUp(inc) || NeedsHuman(inc) || forPeople(inc)
+}
+
+// forPeople says of a watched incident that is not healthy that its plan is for people alone, who have not been told
 // otherwise: nobody turned it down, and nothing was just taken back.
-func ForPeople(inc incident.Incident) bool {
+func forPeople(inc incident.Incident) bool {
 	s, ran := Latest(inc)
 	return inc.State == incident.StateWatching && inc.HealthySince.IsZero() && inc.MuteReason == incident.NotMuted &&
 		inc.Diagnosis != nil && manualOnly(inc) && (!ran || !s.Lifted() && s.State != incident.StepUndone)
@@ -185,7 +190,7 @@ func calm(inc incident.Incident) []Span {
 	switch {
 	case explained(inc):
 		return strong("Monitoring.")
-	case ForPeople(inc):
+	case forPeople(inc):
 		return append(strong("Needs a human."), said(" No automated fix for this; manual steps below.")...)
 	case inc.Diagnosis != nil && len(inc.Proposed()) == 0 && inc.Plan != nil:
 		return strong("No automated fix available right now.")

@@ -99,7 +99,9 @@ func (h *Handler) line(verb string, args ...string) string {
 // effectOf is what an approval does, how fast, at what price, and when it is taken back.
 func effectOf(inc incident.Incident, s incident.Step) []string {
 	var out []string
-	for _, text := range []string{present.Price(inc, s), s.Speed, s.Cost, s.Risk, present.UndoTerms(s)} {
+	for _, text := range []string{
+		present.Price(inc, s), s.Speed, present.OwnCost(inc, s), s.Risk, present.UndoTerms(s),
+	} {
 		if text = strings.TrimSpace(text); text != "" {
 			out = append(out, present.Ended(text))
 		}

@@ -41,8 +41,8 @@ type mark struct {
 	X float64
 }
 
-// markLabel has the number of a mark, or of several that are close together: "2–4". X is its middle, in percent of the
-// width.
+// markLabel has the number of a mark, or of several that are close together: "2–4". X is its middle, in percent of
+// the width.
 type markLabel struct{ X, Text string }
 
 // legend is a mark of the charts in words.

@@ -175,8 +175,7 @@ func byUrgency(all []incident.Incident) []incident.Incident {
 
 // waits says that people have to do something.
 func waits(inc incident.Incident) bool {
-	left := present.NeedsHuman(inc) || present.FollowUp(inc) || present.ForPeople(inc)
-	return inc.State == incident.StateDeciding || inc.Open() && inc.Pool != "" && left
+	return inc.State == incident.StateDeciding || inc.Open() && inc.Pool != "" && present.LeftToPeople(inc)
 }
 
 // add puts an incident where it belongs.

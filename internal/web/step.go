@@ -94,7 +94,7 @@ func (f frame) stepFacts(inc incident.Incident, s incident.Step) []fact {
 		out = append(out, fact{"Exact change", []piece{{Text: s.Target.String() + ": " + change}}})
 	}
 	add("Time to effect", s.Speed)
-	add("Cost", strings.TrimSpace(present.Price(inc, s)+" "+s.Cost))
+	add("Cost", strings.TrimSpace(present.Price(inc, s)+" "+present.OwnCost(inc, s)))
 	add("Risk", s.Risk)
 	add("Undo", present.UndoTerms(s))
 	if s.State == incident.StepProposed && s.Executable() {
