@@ -69,9 +69,22 @@ var ends = regexp.MustCompile(`(?i)healthy|applying|denied|declined|expired|no o
 	`closed|resolved|rolled? ?back|rolling|refused|skipped|not possible|no automated fix|is live|reverted|needs a human|` +
 	`changed it back|approved|dry run|mitigat|temporary`)
 
-// buttonsStay: a question does not lose its buttons for a moment without a word why.
+// answers begin the replies that say what became of a question.
+var answers = regexp.MustCompile(`^(?:[^:]* (?:approved|denied)\b|Approval expired|Not applied: |Applied: |` +
+	`Rolling back to |Rolled back|Restored |Reverted|Stopped by |Closed)`)
+
+// answered says whether a reply between two moments does.
+func (m Message) answered(after, before time.Time) bool {
+	return slices.ContainsFunc(m.Thread, func(v Version) bool {
+		return !v.At.Before(after) && v.At.Before(before) && answers.MatchString(v.Text)
+	})
+}
+
+// buttonsStay: a question does not lose its buttons for a moment without a word why, in the message or in its thread. A
+// bot that was ended between an answer and its message has said it only in the thread.
 func buttonsStay(m Message) (out []string) {
 	var asked []string
+	var last time.Time
 	gone := ""
 	for _, v := range m.Versions {
 		var now []string
@@ -85,11 +98,12 @@ func buttonsStay(m Message) (out []string) {
 			gone = v.headline()
 		case len(now) == 0:
 			asked, gone = nil, ""
-		case gone != "" && slices.ContainsFunc(now, func(s string) bool { return slices.Contains(asked, s) }):
+		case gone != "" && !m.answered(last, v.At) &&
+			slices.ContainsFunc(now, func(s string) bool { return slices.Contains(asked, s) }):
 			out = append(out, fmt.Sprintf("%q has no buttons, and the next version asks for the same again", gone))
-			asked, gone = now, ""
+			asked, gone, last = now, "", v.At
 		default:
-			asked, gone = now, ""
+			asked, gone, last = now, "", v.At
 		}
 	}
 	return out

@@ -102,6 +102,43 @@ func readBefore(t *testing.T, caught map[string]bool) {
 	}
 }
 
+// A question that is asked again, with a version without buttons between: a reply in this time may say why, and no
+// other reply does.
+func TestAReplySaysWhyAQuestionWasGone(t *testing.T) {
+	t.Parallel()
+	at := func(second int) time.Time { return time.Date(2026, 11, 27, 3, 0, second, 0, time.UTC) }
+	for name, tt := range map[string]struct {
+		reply string
+		said  int
+		lie   bool
+	}{
+		"rolled back by a person": {"Rolling back to 160: Throttle m from 160 to 112 (requested by @U0ALICE).", 11, false},
+		"approved":                {"@U0ALICE approved: Throttle m from 160 to 112 parallel requests.", 11, false},
+		"the moment it was asked": {"Approval expired; nothing was changed.", 10, false},
+		"before it was asked":     {"Rolled back: m is 160 again.", 9, true},
+		"after it came back":      {"Rolled back: m is 160 again.", 13, true},
+		"it asks": {
+			"@U0ALICE Approval needed by 03:10 UTC: Throttle m from 160 to 112 (denied before).", 11, true,
+		},
+		"of an alert": {"Resolved: vLLMHighTTFT on m (1 still firing).", 11, true},
+	} {
+		asks := Version{
+			At: at(10), Text: "🔴 m: Requests waiting on each engine 40 (limit 5)\nThrottle to 112.",
+			Buttons: []Button{{Text: "Throttle 160 → 112", Action: "approve"}},
+		}
+		bare, again := asks, asks
+		bare.At, bare.Buttons, bare.Text = at(12), nil, "🔴 m: Requests waiting on each engine 40 (limit 5)\nPlan ready."
+		again.At = at(13)
+		m := Message{
+			Versions: []Version{asks, bare, again},
+			Thread:   []Version{{At: at(tt.said), Text: tt.reply + "\njournal `7a8413aea1b2`"}},
+		}
+		if lies := Over(m); told(lies, "buttons", "") != tt.lie {
+			t.Errorf("%s: %v", name, lies)
+		}
+	}
+}
+
 // A list that is cut says nothing about what it leaves out.
 func TestACutListIsNotHeldAgainstTheHeadline(t *testing.T) {
 	t.Parallel()
