@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,11 @@ import (
 // kube is a real API server on which nothing acts.
 var kube = kubetest.Share(kubetest.Options{})
 
-func TestMain(m *testing.M) { os.Exit(kube.Main(m)) }
+func TestMain(m *testing.M) {
+	code := kube.Main(m)
+	acting.Stop()
+	os.Exit(code)
+}
 
 // reader may read Deployments in the namespaces of the tests, and patch nothing.
 const reader = "viewer"
@@ -92,7 +97,7 @@ func simulated(t *testing.T) *api {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	a := &api{t: t, name: "simulated", http: map[string]*http.Client{}, host: server.URL, vars: map[string]string{
-		"ns": "tsim",
+		"ns": kubetest.NamespacePrefix + "sim",
 	}}
 	for _, who := range []string{kubetest.Admin, reader} {
 		client, err := rest.HTTPClientFor(s.Config(server.URL, who))
@@ -240,14 +245,37 @@ func (a *api) same(v any, path string, apart []string) any {
 		if before, after, ok := strings.Cut(v, `Invalid value: "{`); ok {
 			v = before + after[max(0, strings.LastIndex(after, `": `)):]
 		}
-		for _, name := range []string{"ns", "uid", "rv"} {
-			if a.vars[name] != "" {
-				v = strings.ReplaceAll(v, a.vars[name], "{"+name+"}")
-			}
-		}
-		return v
+		return a.masked(v)
 	}
 	return v
+}
+
+// masked is a text without what the server made up. The name of a namespace and a uid are in no other word, and a
+// resourceVersion is a number: "32" is no part of "int32".
+func (a *api) masked(text string) string {
+	for _, name := range []string{"ns", "uid"} {
+		if a.vars[name] != "" {
+			text = strings.ReplaceAll(text, a.vars[name], "{"+name+"}")
+		}
+	}
+	if a.vars["rv"] != "" {
+		text = regexp.MustCompile(`\b`+a.vars["rv"]+`\b`).ReplaceAllString(text, "{rv}")
+	}
+	return text
+}
+
+func TestNoWordOfTheServersIsMasked(t *testing.T) {
+	t.Parallel()
+	const said = `cannot unmarshal string into Go struct field m.spec of type int32 (int64)`
+	for n := range 70 {
+		a := &api{vars: map[string]string{"ns": fmt.Sprint(kubetest.NamespacePrefix, n), "rv": fmt.Sprint(n)}}
+		if got := a.masked(said); got != said {
+			t.Errorf("as %v: %q", a.vars, got)
+		}
+		if got := a.masked(fmt.Sprintf("%s %d things%s", a.vars["ns"], n, a.vars["ns"])); got != "{ns} {rv} things{ns}" {
+			t.Errorf("as %v: %q", a.vars, got)
+		}
+	}
 }
 
 // custom is the case that needs a kind of its own.

@@ -150,7 +150,6 @@ func look(t *testing.T, k *kubernetes.Clientset, ns string, replicas int32) stor
 // A rollout, the way back, and more and fewer replicas look the same on both.
 func TestADeploymentGoesTheSameWay(t *testing.T) {
 	t.Parallel()
-	t.Cleanup(acting.Stop)
 	labels := map[string]string{"app": "m"}
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "m"},

@@ -20,11 +20,15 @@ import (
 // Namespace does.
 const defaultAccount = "default"
 
+// NamespacePrefix begins the names of the tests' namespaces. It is in no word that Kubernetes says: a test that looks
+// for such a name, or leaves it out of what it compares, must not find it in another one, as "t3" is in "int32".
+const NamespacePrefix = "test-ns-"
+
 // Namespace makes a namespace for this test, with a name that no other test has, and waits until pods can be made in
 // it. It goes with the cluster; the autoscalers in it, which are looked at every second, go with the test.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
-	name := c.name("t")
+	name := c.name(NamespacePrefix)
 	c.MakeNamespace(t, name)
 	t.Cleanup(func() { c.removeAutoscalers(t, name) })
 	return name
