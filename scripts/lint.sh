@@ -92,6 +92,9 @@ check scripts scripts
 check sleep unslept
 check pins pinned
 check linters linted
+linters=$!
 check modules nested
+# Each of the two needs ten gigabytes.
+wait "$linters"
 check deadcode dead
 told
