@@ -1,4 +1,4 @@
-.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
+.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load gate accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
 
 RELEASE ?= dev
 
@@ -8,61 +8,30 @@ help: ## this list
 run: ## the sandbox: a simulated fleet in trouble, and the bot that asks and heals it, on one page
 	@CGO_ENABLED=0 go run ./cmd/vllm-medic sandbox
 
-# Whole scenarios with processes of their own. They wait more than they compute, so they run beside each other, as far
-# as test/machine lets them, and beside what computes. The end-to-end tests run the whole bot with the race detector,
-# which what it talks to does without; the others start it many hundred times, which takes three times as long with it.
-loops := ./test/e2e
-plain := ./test/chart ./test/crash ./test/docs ./test/flood ./test/image ./test/messages ./test/sandbox ./test/scenarios
-
-# What only computes has nothing for the race detector to find, which makes it take five times as long: the rules, and
-# what compares files. (Playbooks are used by many goroutines in the packages that run with it.) Behind them are packages
-# of which some tests are too slow for the detector. All of it gives way to whoever waits for a scrape or a rollout.
-single := ./deploy/... ./playbooks/... ./test/arch ./test/diagnosis/... ./test/efficacy ./test/grafana ./test/pages
-arithmetic := $(single) ./internal/cluster ./internal/playbooktest ./test/fleet ./test/fleet/trial
-
-# Lint has vetted it; linked without what only a debugger reads. A program with the race detector sleeps a second before
-# it ends, to let races show; a tenth does for a test. What is compiled does not depend on where the tree is, so that a
-# new clone finds it in Go's cache.
-gotest := go test -vet=off -ldflags=-w -timeout 30m
-
-# Go keeps the results of packages whose code, files and variables have not changed. It does not see what programs read
-# that a test starts: who starts ours is always run, and shuffled. FRESH=1, as in .ci/run, does that with everything.
-always := -shuffle=on
-changed := $(if $(FRESH),$(always))
-test test-%: export VLLM_MEDIC_TOOLS ?= $(shell scripts/tools.sh --print)
-
-# SQLite is C that was translated: nothing of ours is in its memory, and under the detector it takes four times as long.
-race := -race -gcflags=modernc.org/...=-race=false
-test test-%: export GORACE := atexit_sleep_ms=100
-test test-%: export GOFLAGS = $(shell go env GOFLAGS) -trimpath
-
-# None of these processes lives long enough to need its garbage collected that often.
-test test-%: export GOGC ?= 400
-
 test: ## everything but lint and long fuzzing; installs what it needs on Debian as root, builds the tools the first time
 	@scripts/prepare.sh
-	@scripts/tools.sh prom kube kwok helm crds slack grafana tests
-	@begin=$$(date +%s); code=0; \
-	$(MAKE) --no-print-directory -k -j2 test-loops test-units || code=1; \
-	$(MAKE) --no-print-directory -k -j2 test-plain test-arithmetic || code=1; \
-	echo "the tests took $$(($$(date +%s) - begin)) s"; exit $$code
+	@scripts/tools.sh prom kube kwok helm crds slack grafana gotestsum tests
+	@scripts/test.sh
 
 test-units: ## what is not below, with the race detector
-	@nice -n 10 $(gotest) $(changed) $(race) -p 5 $$(go list ./... | grep -vxF "$$(go list $(loops) $(plain) $(single))") && \
-	scripts/tools.sh --compiled
+	@scripts/test.sh units
 
 test-loops: ## whole incidents on real components and in the sandbox, the bot with the race detector
-	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) $(loops)
-	@VLLM_MEDIC_TEST_RACE=1 CGO_ENABLED=0 $(gotest) $(always) -run '^TestTheFirstMinuteIsPlayedByClicking$$' ./test/sandbox
+	@scripts/test.sh loops minute
 
 test-plain: ## the bot killed at every commit and every outside call, journeys, messages as a phone shows them, documents, the sandbox
-	@CGO_ENABLED=0 $(gotest) $(always) -p 3 $(plain)
+	@scripts/test.sh plain
 
 test-arithmetic: ## the labelled incidents and other tests that only compute
-	@CGO_ENABLED=0 nice -n 19 $(gotest) $(changed) $(arithmetic)
+	@scripts/test.sh arithmetic
 
 test-under-load: ## the whole incidents five times on a machine that is busy with something else (apt-get install stress-ng)
-	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TEST_RACE=1 $(gotest) $(always) -count 5 -timeout 3h ./test/e2e
+	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) \
+	VLLM_MEDIC_TEST_RACE=1 GORACE=atexit_sleep_ms=100 GOGC=400 \
+	go test -trimpath -vet=off -ldflags=-w -shuffle=on -count 5 -timeout 3h ./test/e2e
+
+gate: ## what decides whether a commit lands: .ci/run on a clean clone of it; OUT=FOLDER keeps the clone
+	@scripts/gate.sh $(OUT)
 
 gallery: ## take the pictures of docs/slack.md, docs/pages.md and docs/sandbox.md again, after a message or a page has changed; look at them
 	@scripts/prepare.sh && scripts/tools.sh kube crds

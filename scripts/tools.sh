@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds everything that the tests run beside our own code, once, into a folder outside the tree.
 #
-#   scripts/tools.sh [SET...]  builds what is missing of lint, prom, kube, kwok, helm, crds, slack, grafana (all when none is
-#                              named);
+#   scripts/tools.sh [SET...]  builds what is missing of lint, gotestsum, prom, kube, kwok, helm, crds, slack, grafana (all when
+#                              none is named);
 #                              says first what that is and how long it takes, and nothing when all is there
 #                              with "tests" it also says how long compiling the tests takes, the first time
 #   scripts/tools.sh --compiled  notes that this was done
@@ -107,6 +107,10 @@ set_lint() {
   build lint deadcode golang.org/x/tools/cmd/deadcode -ldflags "$strip"
 }
 
+set_gotestsum() {
+  build gotestsum gotestsum gotest.tools/gotestsum -ldflags "$strip"
+}
+
 # The versions are linked in because the programs say them: Alertmanager in its User-Agent, Prometheus in its build information.
 set_prom() {
   local v="$strip -X github.com/prometheus/common/version.Version" prom am
@@ -195,14 +199,14 @@ case "${1:-}" in
 --env) printf 'export VLLM_MEDIC_TOOLS=%q\n' "$out"; exit 0 ;;
 --prune) find "$cache" -mindepth 1 -maxdepth 1 -name 'tools-*' ! -name "tools-$key" -exec rm -rf {} +; exit 0 ;;
 esac
-[ $# -gt 0 ] || set -- lint prom kube kwok helm crds slack grafana
+[ $# -gt 0 ] || set -- lint gotestsum prom kube kwok helm crds slack grafana
 for s in "$@"; do
-  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|prom|kube|kwok|helm|crds|slack|grafana|tests...]" >&2; exit 2; }
+  declare -F "set_$s" >/dev/null || { echo "usage: scripts/tools.sh [--print|--env|--prune|--compiled|lint|gotestsum|prom|kube|kwok|helm|crds|slack|grafana|tests...]" >&2; exit 2; }
 done
 
 # About how many seconds each takes after those before it, on two cores that have nothing else to do.
 declare -A takes=(
-  [golangci-lint]=150 [gofumpt]=5 [goimports]=5 [deadcode]=5 [promtool]=150 [prometheus]=60 [alertmanager]=60 [amtool]=10
+  [golangci-lint]=150 [gofumpt]=5 [goimports]=5 [deadcode]=5 [gotestsum]=10 [promtool]=150 [prometheus]=60 [alertmanager]=60 [amtool]=10
   [etcd]=40 [kube-apiserver]=180 [kube-controller-manager]=90 [kwok]=90 [helm]=60 [kubectl]=20
 )
 plan=yes

@@ -1,0 +1,74 @@
+// Command verdict ends .ci/run: it prints in one line how the run went, adds the line to the log of runs on this
+// machine, and ends with 1 when the run was red. Its arguments are what failed beside the tests.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/gate"
+)
+
+func main() {
+	events := flag.String("events", "", "the `file` with what go test told; where it is missing nothing was tested")
+	code := flag.Int("code", 0, "how the tests ended")
+	seconds := flag.Int("seconds", 0, "how long the run took")
+	tree := flag.String("tree", "", "the `hash` of what was tested")
+	log := flag.String("log", "", "the `file` that gets a line for each run")
+	flag.Parse()
+	took := time.Duration(*seconds) * time.Second
+	outcome, err := judged(*events, *code, flag.Args())
+	if err == nil {
+		err = recorded(*log, outcome.Record(time.Now(), *tree, took))
+	}
+	if err != nil {
+		outcome.Failed = append(outcome.Failed, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	fmt.Println(outcome.Line(took))
+	if !outcome.Green() {
+		os.Exit(1)
+	}
+}
+
+// judged is the outcome of the tests, and of what else failed. Where the tests ended with another code than 0 and none
+// of them failed, something ended them.
+func judged(events string, code int, failed []string) (gate.Outcome, error) {
+	f, err := os.Open(events) //nolint:gosec // a file that whoever starts this names
+	if errors.Is(err, fs.ErrNotExist) {
+		return gate.Outcome{Failed: append([]string{"no test ran"}, failed...)}, nil
+	}
+	if err != nil {
+		return gate.Outcome{}, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	outcome, err := gate.Read(f)
+	if err != nil {
+		return gate.Outcome{}, err
+	}
+	if code != 0 && outcome.Green() {
+		outcome.Failed = []string{fmt.Sprintf("the tests, with code %d", code)}
+	}
+	outcome.Failed = append(outcome.Failed, failed...)
+	return outcome, nil
+}
+
+func recorded(path, line string) error {
+	if path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // as above
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
+}

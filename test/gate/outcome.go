@@ -1,0 +1,120 @@
+// Package gate reads what go test told of a run, reruns included, and says in one line how it went.
+package gate
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// module begins the import path of every package of ours.
+const module = "github.com/vllm-medic/vllm-medic/"
+
+// Outcome is how a run went. Tests are named as "test/crash TestX/y", what has no test as "test/crash".
+type Outcome struct {
+	// Failed did not pass when they ran last, or broke without a test that failed: no rerun tells more about those.
+	Failed []string
+	// Flaky failed, and passed when they ran again.
+	Flaky []string
+}
+
+// test is one of them; its name is empty for what a package says of itself.
+type test struct{ pkg, name string }
+
+func (t test) String() string {
+	return strings.TrimSpace(strings.TrimPrefix(t.pkg, module) + " " + t.name)
+}
+
+// event is one of cmd/test2json, as far as it is read.
+type event struct {
+	Action, Package, Test string
+}
+
+// Read reads the events of all runs of a test, the oldest first. A line that is no event is an error.
+func Read(events io.Reader) (Outcome, error) {
+	failed := map[test]bool{} // whether it failed when it ran last, for those that ever did
+	broken := map[test]bool{}
+	blamed := map[string]bool{} // packages with a test that failed since they began
+	lines := bufio.NewReader(events)
+	for n := 1; ; n++ {
+		line, end := lines.ReadBytes('\n')
+		if end != nil && end != io.EOF {
+			return Outcome{}, fmt.Errorf("read the events of the tests: %w", end)
+		}
+		if len(line) == 0 {
+			break
+		}
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return Outcome{}, fmt.Errorf("read the events of the tests, line %d: %w", n, err)
+		}
+		t := test{e.Package, e.Test}
+		switch {
+		case e.Action == "start":
+			blamed[e.Package] = false
+		case e.Action == "fail" && e.Test != "":
+			failed[t], blamed[e.Package] = true, true
+		case e.Action == "fail" && !blamed[e.Package]:
+			broken[t] = true
+		case e.Action == "pass" && failed[t]:
+			failed[t] = false
+		}
+	}
+	var out Outcome
+	for _, t := range slices.SortedFunc(maps.Keys(failed), byName) {
+		switch {
+		case hasFailedBelow(failed, t):
+		case failed[t]:
+			out.Failed = append(out.Failed, t.String())
+		default:
+			out.Flaky = append(out.Flaky, t.String())
+		}
+	}
+	for _, t := range slices.SortedFunc(maps.Keys(broken), byName) {
+		out.Failed = append(out.Failed, t.String())
+	}
+	return out, nil
+}
+
+func byName(a, b test) int { return strings.Compare(a.String(), b.String()) }
+
+// hasFailedBelow says whether it failed because a subtest of it did, which is named in its place.
+func hasFailedBelow(failed map[test]bool, t test) bool {
+	for other, is := range failed {
+		if other.pkg == t.pkg && strings.HasPrefix(other.name, t.name+"/") && is == failed[t] {
+			return true
+		}
+	}
+	return false
+}
+
+// Green says whether nothing failed in the end.
+func (o Outcome) Green() bool { return len(o.Failed) == 0 }
+
+// Line is what is read first: "GREEN in 41 min, 1 flaky: test/crash TestX/y" or "RED in 44 min: test/crash TestX/y".
+func (o Outcome) Line(took time.Duration) string {
+	out := fmt.Sprintf("GREEN in %d min", int(took.Minutes()))
+	if !o.Green() {
+		out = fmt.Sprintf("RED in %d min: %s", int(took.Minutes()), strings.Join(o.Failed, ", "))
+	}
+	if len(o.Flaky) > 0 {
+		out += fmt.Sprintf(", %d flaky: %s", len(o.Flaky), strings.Join(o.Flaky, ", "))
+	}
+	return out
+}
+
+// Record is the line of a log of runs: when it ended, what was tested (the hash of a tree), green or red, seconds, and
+// the names of what failed and then passed or did not.
+func (o Outcome) Record(ended time.Time, tree string, took time.Duration) string {
+	answer := "green"
+	if !o.Green() {
+		answer = "red"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %d %s", ended.UTC().Format(time.RFC3339), tree, answer,
+		int(took.Seconds()), strings.Join(slices.Concat(o.Failed, o.Flaky), ", ")))
+}

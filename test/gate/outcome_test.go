@@ -1,0 +1,127 @@
+package gate
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/test/tools"
+)
+
+// A run is green when each test passed when it ran last, and nothing broke of which no rerun tells.
+func TestTheOutcomeIsWhatRanLast(t *testing.T) {
+	t.Parallel()
+	began := "start p\n"
+	for name, tt := range map[string]struct {
+		events string
+		want   Outcome
+	}{
+		"all pass":         {began + "pass p T\npass p", Outcome{}},
+		"one is skipped":   {began + "skip p T\npass p", Outcome{}},
+		"a failure":        {began + "fail p T\nfail p", Outcome{Failed: []string{"p T"}}},
+		"a flake":          {began + "fail p T\nfail p\nstart p\npass p T\npass p", Outcome{Flaky: []string{"p T"}}},
+		"it passed before": {began + "pass p T\npass p\nstart p\nfail p T\nfail p", Outcome{Failed: []string{"p T"}}},
+		"the subtest is named": {
+			began + "fail p T/a\npass p T/b\nfail p T\nfail p",
+			Outcome{Failed: []string{"p T/a"}},
+		},
+		"a flake beside a failure": {
+			began + "fail p T/a\nfail p T/b\nfail p T\nfail p\nstart p\npass p T/a\npass p T\npass p\n" +
+				"start p\nfail p T/b\nfail p T\nfail p", Outcome{Failed: []string{"p T/b"}, Flaky: []string{"p T/a"}},
+		},
+		"no test failed": {
+			began + "pass p T\nfail p\nstart p\npass p T\npass p",
+			Outcome{Failed: []string{"p"}},
+		},
+		"no test ran again": {began + "fail p T\nfail p\nstart p\npass p", Outcome{Failed: []string{"p T"}}},
+		"its name is that of another package": {
+			began + "fail p T\nfail p\nstart q\npass q T\npass q",
+			Outcome{Failed: []string{"p T"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var events strings.Builder
+			for line := range strings.Lines(tt.events) {
+				of := append(strings.Fields(line), "")
+				events.WriteString(`{"Action":"` + of[0] + `","Package":"` + module + of[1] + `","Test":"` + of[2] + "\"}\n")
+			}
+			got, err := Read(strings.NewReader(events.String()))
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+	if _, err := Read(strings.NewReader("{}\nok\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("a line that is no event: %v", err)
+	}
+}
+
+func TestTheLineSaysHowItWent(t *testing.T) {
+	t.Parallel()
+	const took = 41*time.Minute + 59*time.Second
+	for want, of := range map[string]Outcome{
+		"GREEN in 41 min":                        {},
+		"GREEN in 41 min, 1 flaky: test/crash T": {Flaky: []string{"test/crash T"}},
+		"RED in 41 min: a T, b U, 1 flaky: c V":  {Failed: []string{"a T", "b U"}, Flaky: []string{"c V"}},
+	} {
+		if got := of.Line(took); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	at := time.Date(2026, 11, 30, 3, 4, 5, 0, time.UTC)
+	want := "2026-11-30T03:04:05Z 600717de red 2519 a T, b U"
+	if got := (Outcome{Failed: []string{"a T", "b U"}}).Record(at, "600717de", took); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What a run of the tests does with what fails in each way, on packages that do.
+func TestOnlyWhatFailsAndThenPassesIsForgiven(t *testing.T) {
+	t.Parallel()
+	tools.Binary(t, "gotestsum")
+	for pkg, tt := range map[string]struct {
+		stage string
+		want  Outcome
+	}{
+		"passes": {"plain", Outcome{}},
+		"flaky":  {"plain", Outcome{Flaky: []string{"flaky TestFlaky/at_first"}}},
+		"fails":  {"plain", Outcome{Failed: []string{"fails TestFails/always"}}},
+		"panics": {"plain", Outcome{Failed: []string{"panics TestPanics"}}},
+		"races":  {"units", Outcome{Failed: []string{"races TestRaces"}}},
+		"main":   {"plain", Outcome{Failed: []string{"main"}}},
+		"broken": {"plain", Outcome{Failed: []string{"broken"}}},
+	} {
+		t.Run(pkg, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), "scripts/test.sh", tt.stage)
+			cmd.Dir = filepath.Join("..", "..")
+			cmd.Env = append(os.Environ(), "PACKAGES=./test/gate/testdata/"+pkg, "TEST_EVENTS="+dir, "SHUFFLE=1",
+				"FRESH=1", "FLAKY="+filepath.Join(dir, "ran"))
+			said, err := cmd.CombinedOutput()
+			f, opened := os.Open(filepath.Join(dir, "all.json"))
+			if opened != nil {
+				t.Fatalf("%v\n%s", opened, said)
+			}
+			defer func() { _ = f.Close() }() // it was only read
+			got, read := Read(f)
+			for _, names := range [][]string{got.Failed, got.Flaky} {
+				for n := range names {
+					names[n] = strings.TrimPrefix(names[n], "test/gate/testdata/")
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || read != nil {
+				t.Errorf("%v (-want +got):\n%s\n%s", read, diff, said)
+			}
+			if (err == nil) != tt.want.Green() {
+				t.Errorf("the run ended with %v\n%s", err, said)
+			}
+		})
+	}
+}

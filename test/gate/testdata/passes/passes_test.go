@@ -1,0 +1,5 @@
+package passes
+
+import "testing"
+
+func TestPasses(*testing.T) {}
