@@ -2,6 +2,9 @@
 
 RELEASE ?= dev
 
+# Tests of all sizes, where go test by itself runs the small ones: see test/size.
+export VLLM_MEDIC_TESTS ?= large
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
 

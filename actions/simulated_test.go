@@ -30,6 +30,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/kubeapi"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/workloads"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // simulatedVariable makes this package's tests run on the sandbox's cluster.
@@ -70,6 +71,7 @@ func alike() []string {
 // The bot writes, refuses to write and takes back on the sandbox's cluster as it does on a real one.
 func TestTheWritePathIsTheSameOnTheSandboxsCluster(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	args := []string{"-test.v=true", "-test.parallel=8", "-test.run=^(" + strings.Join(alike(), "|") + ")$"}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...) // the program is this test itself
 	cmd.Env = append(os.Environ(), simulatedVariable+"=yes")

@@ -13,11 +13,13 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Whatever two troubles meet, "no action needed" is never the answer to one that acts and that it does not bring about.
 func TestADiagnosisWithoutActionNeverHidesOneThatActs(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	c := builtin(t, playbooks.Options{})
 	well := calm()
 	steps := map[string]int{}
@@ -56,6 +58,7 @@ func TestADiagnosisWithoutActionNeverHidesOneThatActs(t *testing.T) {
 // With one alert only, what stands in the background and leaves everything to a person may be named beside it.
 func TestForOneAlertADiagnosisWithoutActionHidesNeitherWhatTurnsAKnobNorWhatTheAlertLeadsTo(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	c := builtin(t, playbooks.Options{})
 	well := calm()
 	steps, turns := map[string]int{}, map[string]bool{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/test/size"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
@@ -93,6 +94,7 @@ func hostile() []string {
 // What stands in a label of a metric reaches the program as the one argument that it is, by a real shell.
 func TestAForeignNameIsOneWordOfTheShell(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,9 @@
 #
 # The run is green when each test has passed, if only when it ran again; what did is named. A build that breaks, a panic, a
 # data race and more than 20 failures are red at once: nobody knows what they hide.
-# In the environment: FRESH=1 also runs what Go keeps results of; SHUFFLE=SEED is the order of the tests, random without;
-# PACKAGES are tested in place of a stage's own; TEST_EVENTS is a folder that keeps what go test told, all of it in all.json.
+# In the environment: VLLM_MEDIC_TESTS is the largest size of the tests that run, as test/size says; FRESH=1 also runs what
+# Go keeps results of; SHUFFLE=SEED is the order of the tests, random without; PACKAGES are tested in place of a stage's own;
+# TEST_EVENTS is a folder that keeps what go test told, all of it in all.json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 self=scripts/test.sh

@@ -100,7 +100,9 @@ func plugin(t *testing.T, prints string) (user, ran string) {
 	dir := t.TempDir()
 	ran = filepath.Join(dir, "ran")
 	script := filepath.Join(dir, "login")
-	save(t, script, "#!/bin/sh\nprintf '%s' \"$KUBERNETES_EXEC_INFO\" > "+ran+"\ncat <<'END'\n"+prints+"\nEND\n", 0o700)
+	// The shell alone does it: a small test finds no other program.
+	save(t, script, "#!/bin/sh\nprintf '%s' \"$KUBERNETES_EXEC_INFO\" > "+ran+
+		"\nwhile IFS= read -r line; do printf '%s\\n' \"$line\"; done <<'END'\n"+prints+"\nEND\n", 0o700)
 	return fmt.Sprintf("{exec: {apiVersion: client.authentication.k8s.io/v1, command: %s, interactiveMode: IfAvailable, "+
 		"provideClusterInfo: true}}", script), ran
 }

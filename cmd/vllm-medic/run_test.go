@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // call is one run of the program in this process.
@@ -330,6 +331,7 @@ func TestWhatTheBotRefusesIsSaidInItsOwnWords(t *testing.T) {
 
 func TestThePlaybooksTestsPassAndFail(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	files, err := filepath.Glob("../../playbooks/catalog/tests/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tests: %v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/vllm"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // builtinTests are the files of tests of the built-in playbooks, read.
@@ -41,6 +42,7 @@ func builtinTests(t *testing.T) []*File {
 
 func TestCatalogPlaybooksDoWhatTheirTestsSay(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	for _, f := range builtinTests(t) {
 		t.Run(filepath.Base(f.Name), func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +62,7 @@ func TestCatalogPlaybooksDoWhatTheirTestsSay(t *testing.T) {
 // expects a reading of its rule to have none.
 func TestCatalogTestsShowEachDiagnosisAndEachPlaybook(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	files := builtinTests(t)
 	var all []test
 	for _, f := range files {

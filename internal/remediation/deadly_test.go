@@ -21,6 +21,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // The environment of a process that folds deliveries in until one of them ends it.
@@ -62,26 +63,23 @@ func (m mortal) Diagnose(playbooks.Input) playbooks.Result {
 	return playbooks.Result{Healthy: incident.Undecided}
 }
 
-// TestDeadlyChild is the process that TestADeliveryThatEndsTheProcessIsParked starts, and nothing without it.
-func TestDeadlyChild(t *testing.T) {
-	url := os.Getenv(envDeadlyStore)
-	if url == "" {
-		t.Skip("it is run by TestADeliveryThatEndsTheProcessIsParked")
-	}
+// sweepOnce is what the process does that TestADeliveryThatEndsTheProcessIsParked starts.
+func sweepOnce(ctx context.Context, url string) (err error) {
 	debug.SetMaxStack(1 << 20)
 	now, err := time.Parse(time.RFC3339, os.Getenv(envDeadlyNow))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	clock := func() time.Time { return now }
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	s, err := store.Open(t.Context(), url, store.Options{
+	s, err := store.Open(ctx, url, store.Options{
 		ChannelFor: func(string) string { return "" }, Logger: log,
 		Clock: clock,
 	})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	m := mortal{s}
 	e, err := remediation.New(remediation.Config{
 		Owner: "bot", Pools: []incident.Pool{llama()}, Mode: incident.ModeApprove,
@@ -90,20 +88,17 @@ func TestDeadlyChild(t *testing.T) {
 		Incidents: s, Inbox: m, Ledger: s, Collector: m, Playbooks: m, Logger: log, Now: clock,
 	})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if _, err := e.Sweep(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = e.Sweep(ctx)
+	return err
 }
 
 // A delivery whose folding ends the process (out of memory, a stack overflow) ends it again after each start. It is
 // given up then, and no other alert is lost or held up by it for long.
 func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	for _, engine := range storetest.Engines(t) {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +164,7 @@ func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 // deadlyChild runs the process once, and says whether it died of the delivery.
 func deadlyChild(t *testing.T, url string, now time.Time) (log string, died bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeadlyChild$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), envDeadlyStore+"="+url, envDeadlyNow+"="+now.Format(time.RFC3339))
 	out, err := cmd.CombinedOutput()
 	text, _, _ := strings.Cut(string(out), "goroutine ")

@@ -29,6 +29,13 @@ import (
 var kube = kubetest.Share(kubetest.Options{AuditLog: true})
 
 func TestMain(m *testing.M) {
+	if url := os.Getenv(envDeadlyStore); url != "" {
+		if err := sweepOnce(context.Background(), url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := kube.Main(m)
 	postgres.Stop()
 	os.Exit(code)

@@ -29,9 +29,6 @@ type owner struct {
 
 func newOwner(t *testing.T) *owner {
 	t.Helper()
-	if !postgres.Wanted() {
-		t.Skip("this run does without PostgreSQL")
-	}
 	db := raw(t, postgres.Server(t))
 	o := &owner{t: t, name: "owner_" + strings.ToLower(rand.Text()), do: func(statements ...string) {
 		t.Helper()
@@ -44,13 +41,9 @@ func newOwner(t *testing.T) *owner {
 		"THEN NULL; END $$",
 		"CREATE ROLE "+o.name+" LOGIN PASSWORD 'first-s3cret' IN ROLE "+postgres.WithPassword)
 	t.Cleanup(func() { o.do("DROP ROLE " + o.name) }) // after its database
-	for _, e := range storetest.Engines(t) {
-		if e.Name == "postgres" {
-			var err error
-			o.url, err = url.Parse(e.Bare(t))
-			ok(t, err)
-		}
-	}
+	var err error
+	o.url, err = url.Parse(storetest.PostgreSQL(t))
+	ok(t, err)
 	o.do("ALTER DATABASE " + strings.TrimPrefix(o.url.Path, "/") + " OWNER TO " + o.name)
 	return o
 }

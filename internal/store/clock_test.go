@@ -34,10 +34,7 @@ func (c *skewed) now() time.Time {
 // on. Each says how wrong it is.
 func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 	t.Parallel()
-	u, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	u := storetest.PostgreSQL(t)
 	var logged [2]lines
 	var replicas [2]*store.Store
 	for n, by := range []time.Duration{-4 * time.Minute, 4 * time.Minute} {
@@ -157,10 +154,7 @@ func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 // hours. The next one shortens them.
 func TestClaimsOfAClockThatWasAheadBeforeTheStartEnd(t *testing.T) {
 	t.Parallel()
-	u, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	u := storetest.PostgreSQL(t)
 	gone := storetest.Open(t, u)
 	store.ShiftClock(gone, 3*time.Hour)
 	ok(t, gone.Commit(t.Context(), incident.Change{Incident: fresh("inc-1", "llama"), DueAt: now}))
@@ -202,10 +196,7 @@ func TestAClockThatWasSetBackBeforeTheStartStopsNothing(t *testing.T) {
 // same.
 func TestAStartDoesNotWaitForRowsThatSomebodyHolds(t *testing.T) {
 	t.Parallel()
-	u, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	u := storetest.PostgreSQL(t)
 	one := storetest.Open(t, u)
 	for _, id := range []string{"inc-1", "inc-2"} {
 		ok(t, one.Commit(t.Context(),

@@ -263,30 +263,25 @@ func TestUnfoldingWhileThePlanIsReplaced(t *testing.T) {
 // Two replicas that meet a storm at the same moment make one digest of it.
 func TestReplicasShareADigest(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
-		if e.Name != "postgres" {
-			continue // SQLite serves one process
-		}
-		url := e.URL(t)
-		replicas := []*store.Store{storetest.Open(t, url, inStorm), storetest.Open(t, url, inStorm)}
-		opened(t, replicas[0], "warning", "inc-a", "inc-b")
-		var all sync.WaitGroup
-		for n := range 20 {
-			all.Go(func() {
-				err := replicas[n%2].Commit(t.Context(),
-					incident.Change{Incident: firing(fmt.Sprint("inc-", n), "warning"), Render: true})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		digest := message(t, replicas[0], "inc-0").Digest
-		d, err := replicas[1].Digest(t.Context(), digest)
-		ok(t, err)
-		if len(d.Folded) != 20 || d.Version != 20 {
-			t.Errorf("%d of 20 are in the first digest, whose version is %d", len(d.Folded), d.Version)
-		}
+	url := storetest.PostgreSQL(t) // SQLite serves one process
+	replicas := []*store.Store{storetest.Open(t, url, inStorm), storetest.Open(t, url, inStorm)}
+	opened(t, replicas[0], "warning", "inc-a", "inc-b")
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			err := replicas[n%2].Commit(t.Context(),
+				incident.Change{Incident: firing(fmt.Sprint("inc-", n), "warning"), Render: true})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	digest := message(t, replicas[0], "inc-0").Digest
+	d, err := replicas[1].Digest(t.Context(), digest)
+	ok(t, err)
+	if len(d.Folded) != 20 || d.Version != 20 {
+		t.Errorf("%d of 20 are in the first digest, whose version is %d", len(d.Folded), d.Version)
 	}
 }
 

@@ -70,10 +70,7 @@ func TestTheLatestOfSeveralEndsIsRemembered(t *testing.T) {
 // transaction's time.
 func TestManyEndsAreOneQuestion(t *testing.T) {
 	t.Parallel()
-	direct, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	direct := storetest.PostgreSQL(t)
 	proxy, through := storetest.Through(t, direct)
 	s := storetest.Open(t, through)
 	const many = 2000
@@ -91,10 +88,7 @@ func TestManyEndsAreOneQuestion(t *testing.T) {
 // Two replicas that hear of the same alerts, each in another order, do not wait for each other.
 func TestEndsAreRememberedInOneOrder(t *testing.T) {
 	t.Parallel()
-	u, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	u := storetest.PostgreSQL(t)
 	s, other := storetest.Open(t, u), raw(t, u)
 	folded := make(chan error, 1)
 	tx, err := other.BeginTx(t.Context(), nil)

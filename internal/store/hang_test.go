@@ -18,17 +18,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
 )
 
-// freshPostgres returns the URL of a fresh database, and false where there is no PostgreSQL.
-func freshPostgres(t *testing.T) (string, bool) {
-	t.Helper()
-	for _, e := range storetest.Engines(t) {
-		if e.Name == "postgres" {
-			return e.URL(t), true
-		}
-	}
-	return "", false
-}
-
 // impatient makes a test of deadlines quick.
 func impatient(o *store.Options) { o.Timeout = 2 * time.Second }
 
@@ -63,14 +52,10 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// behind opens a store that reaches PostgreSQL through a proxy; direct leads past it. The store is nil where there is
-// no PostgreSQL.
+// behind opens a store that reaches PostgreSQL through a proxy; direct leads past it.
 func behind(t *testing.T, change ...func(*store.Options)) (s *store.Store, proxy *storetest.Proxy, direct string) {
 	t.Helper()
-	direct, there := freshPostgres(t)
-	if !there {
-		return nil, nil, ""
-	}
+	direct = storetest.PostgreSQL(t)
 	proxy, through := storetest.Through(t, direct)
 	return storetest.Open(t, through, append(change, impatient)...), proxy, direct
 }
@@ -86,9 +71,6 @@ func deliver(ctx context.Context, s *store.Store) error {
 func TestEveryCallEndsWhenTheServerHangs(t *testing.T) {
 	t.Parallel()
 	s, proxy, _ := behind(t)
-	if s == nil {
-		return
-	}
 	inc := create(t, s, "inc-1", "llama")
 	proxy.Hang()
 	defer proxy.Resume()
@@ -183,9 +165,6 @@ func TestADeadConnectionDoesNotHoldTheCommitter(t *testing.T) {
 	t.Parallel()
 	var beats atomic.Int64
 	s, proxy, _ := behind(t, func(o *store.Options) { o.Beat = func() { beats.Add(1) } })
-	if s == nil {
-		return
-	}
 	add := func() error { return within(t, "AddDelivery", func() error { return deliver(t.Context(), s) }) }
 	ok(t, add())
 	if proxy.Forget() == 0 {
@@ -204,9 +183,6 @@ func TestADeadConnectionDoesNotHoldTheCommitter(t *testing.T) {
 func TestAServerThatHangsIsSaidAndComesBack(t *testing.T) {
 	t.Parallel()
 	s, proxy, _ := behind(t)
-	if s == nil {
-		return
-	}
 	proxy.Hang()
 	if err := within(t, "AddDelivery", func() error { return deliver(t.Context(), s) }); !errors.Is(err,
 		store.ErrTimeout) {
@@ -238,10 +214,7 @@ func reason(err error) string {
 // delivery, and so is its end, although connections keep the setting that they began with.
 func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
 	t.Parallel()
-	u, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	u := storetest.PostgreSQL(t)
 	s := storetest.Open(t, u, impatient)
 	name := u[strings.LastIndex(u, "/")+1:]
 	name, _, _ = strings.Cut(name, "?")
@@ -272,9 +245,6 @@ func TestAReadOnlyDatabaseIsSaidAndComesBack(t *testing.T) {
 func TestTheServerEndsATransactionThatNobodyEnds(t *testing.T) {
 	t.Parallel()
 	cut, proxy, direct := behind(t)
-	if cut == nil {
-		return
-	}
 	inc := create(t, cut, "inc-1", "llama")
 	other := storetest.Open(t, direct, impatient)
 	err := within(t, "the transaction", func() error {

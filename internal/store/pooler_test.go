@@ -19,10 +19,7 @@ import (
 // taken and claimed once, and nothing is left on the connections that other clients get.
 func TestAPoolerInTransactionModeLosesNothing(t *testing.T) {
 	t.Parallel()
-	direct, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	direct := storetest.PostgreSQL(t)
 	through := postgres.Pooled(t, direct, "transaction", 3)
 	bots := []*store.Store{storetest.Open(t, through), storetest.Open(t, through)}
 	var wg sync.WaitGroup
@@ -99,10 +96,7 @@ func TestAPoolerInTransactionModeLosesNothing(t *testing.T) {
 // In session mode nothing is different but the number of connections.
 func TestAPoolerInSessionModeWorks(t *testing.T) {
 	t.Parallel()
-	direct, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	direct := storetest.PostgreSQL(t)
 	s := storetest.Open(t, postgres.Pooled(t, direct, "session", 20))
 	ok(t, deliver(t.Context(), s))
 	ok(t, s.Ready(t.Context()))
@@ -111,10 +105,7 @@ func TestAPoolerInSessionModeWorks(t *testing.T) {
 // Without transactions nothing can be kept.
 func TestAPoolerInStatementModeIsRefusedInASentence(t *testing.T) {
 	t.Parallel()
-	direct, there := freshPostgres(t)
-	if !there {
-		return
-	}
+	direct := storetest.PostgreSQL(t)
 	_, err := store.Open(t.Context(), postgres.Pooled(t, direct, "statement", 3), store.Options{
 		ChannelFor: func(string) string { return "" }, Logger: (&lines{}).logger(),
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Page is an open page. It is for one goroutine.
@@ -28,9 +29,11 @@ type Page struct {
 	last    int
 }
 
-// Open starts a browser and shows the address in a window of this size, until the test ends.
+// Open starts a browser and shows the address in a window of this size, until the test, a medium one,
+// ends.
 func Open(t testing.TB, address string, width, height int) *Page {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	// Its helpers write for a moment after its end, which t.TempDir would not forgive.
 	home, err := os.MkdirTemp("", "chromium-") //nolint:usetesting // see above
 	if err != nil {

@@ -3,10 +3,13 @@ package diagnosis
 import (
 	"slices"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 func TestEveryIncidentIsPossible(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	for _, inc := range corpus(t) {
 		for _, problem := range inc.Check() {
 			t.Error(inc.place.Problem("%s: %s", inc.Name, problem))

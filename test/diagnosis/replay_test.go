@@ -6,12 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // TestAccuracyDoesNotFall replays the whole corpus. The number of right answers may only rise, and every wrong one
 // stands in README.md with its reason.
 func TestAccuracyDoesNotFall(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	r, err := NewReplayer()
 	if err != nil {
 		t.Fatal(err)

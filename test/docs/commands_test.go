@@ -32,7 +32,7 @@ func elsewhere() map[string]string {
 			"deploy/prometheus/generate runs it, and the rules' tests on what it makes",
 
 		"go test ./test/truth/...": "make test runs it",
-		"go test ./...":            "make test runs every package of it",
+		"go test ./...":            "make test runs its tests, too",
 		"make efficacy":            "it computes for an hour; the tests of test/efficacy play some of it",
 		"make efficacy SEEDS=2":    "the same, for minutes",
 		"make stores":              "it builds two stores for minutes; what it measured stands beside it",
@@ -196,10 +196,7 @@ func TestTheConfigurationInTheReadmeIsSound(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	medic, err := program.Build(t.Context(), dir, "../../cmd/vllm-medic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	medic := program.Build(t, "../../cmd/vllm-medic")
 	must(t, exec.CommandContext(t.Context(), medic, "check", "--offline", "--config", config))
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // fresh says whether a line brings the sources to a machine that has nothing, as they can be had. No such machine is at
@@ -49,6 +51,7 @@ func read(t *testing.T, name string) string {
 // Somebody without the rights to install anything gets one list, not one item a run.
 func TestEverythingThatTheTestsMissIsListedAtOnce(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	bin := t.TempDir()
 	for _, tool := range []string{"bash", "dirname"} {
 		found, err := exec.LookPath(tool)

@@ -10,6 +10,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/efficacy"
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // failures makes an error in the bot's log a failure of the test.
@@ -22,6 +23,7 @@ func (f failures) Write(line []byte) (int, error) {
 
 func stage(t *testing.T) *efficacy.Stage {
 	t.Helper()
+	size.Needs(t, size.Large)
 	st, err := efficacy.NewStage(slog.New(slog.NewTextHandler(failures{t}, &slog.HandlerOptions{Level: slog.LevelError})))
 	if err != nil {
 		t.Fatal(err)

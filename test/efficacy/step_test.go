@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 func judgedSteps(t *testing.T, script string, changes ...change) []Step {
 	t.Helper()
+	size.Needs(t, size.Large)
 	s, err := trial.Find(script)
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +41,7 @@ func judgedSteps(t *testing.T, script string, changes ...change) []Step {
 // A change is judged by playing again without it, which says something only if playing again with it is the play.
 func TestPlayingAgainWithTheSameChangesIsThePlay(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	st, err := NewStage(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/playbooks"
 	"github.com/vllm-medic/vllm-medic/playbooks/catalog"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 const hook = "token-of-alertmanager"
@@ -137,6 +138,7 @@ func delivery(fingerprint int) string {
 // from 200, and others come in their place: a delivery of Alertmanager, a decision, a pause and the kubelet's probes
 // are answered, and the process has less than half of the memory that the chart gives it.
 func TestIdleConnectionsGiveWay(t *testing.T) { //nolint:paralleltest // it measures its own process
+	size.Needs(t, size.Large)
 	const connections = 20_000
 	// As in production, whatever the tests are run with.
 	defer debug.SetGCPercent(debug.SetGCPercent(100))

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // stages returns the stage that builds and the stage that is shipped.
@@ -89,6 +91,7 @@ func TestEveryPathThatIsCopiedReachesTheBuild(t *testing.T) {
 
 func TestTheBuildMakesAStaticProgramThatRuns(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	build, shipped := stages(t)
 	folder := t.TempDir()
 	build.run(t, folder, map[string]string{"RELEASE": "v1.2.3-test"})

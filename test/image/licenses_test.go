@@ -5,12 +5,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // The image ships the licenses of all that is linked, and everything that is linked is under a license on the list.
 // The list and its tests are in a module of their own, because only they need to know what licenses look like.
 func TestTheLicensesOfEverythingThatIsLinkedAreShipped(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	const module = root + "/tools/release/licenses"
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", ".")
 	cmd.Dir, cmd.Env = module, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")

@@ -4,6 +4,8 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Shared is one cluster for all tests of a package. It starts with the first test that asks for it, so that a run of
@@ -41,10 +43,11 @@ func (s *Shared) Stop() {
 	}
 }
 
-// Cluster returns the cluster and starts it the first time. When that failed, every test that asks fails with the
-// reason.
+// Cluster returns the cluster and starts it the first time. The tests that ask are medium ones. When it could not be
+// started, every test that asks fails with the reason.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.asked {

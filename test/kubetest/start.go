@@ -15,13 +15,15 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/machine"
 	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/size"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
-// Start runs a cluster until the test ends and returns when it is ready. A cluster takes some seconds and some 400 MB,
-// so tests of one package better share one: see Share.
+// Start runs a cluster until the test, a medium one, ends and returns when it is ready. A cluster takes some seconds
+// and some 400 MB, so tests of one package better share one: see Share.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	dir, err := os.MkdirTemp("", "kubetest-")
 	if err != nil {
 		t.Fatalf("kubetest: %v", err)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // browserPatience is for a browser on a busy machine; it needs a second or two.
@@ -159,6 +160,7 @@ func framing(frames []frame, height func(n int) int, width int, more string) *ht
 // chromium runs the browser once and returns what it prints.
 func chromium(t *testing.T, args ...string) string {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	ctx, cancel := context.WithTimeout(t.Context(), browserPatience)
 	defer cancel()
 	out, err := browse(ctx, t.TempDir(), args...)

@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // form is what a person fills in to approve or deny: a reason, a value, a time, and a box.
@@ -49,6 +50,7 @@ addEventListener("load", () => document.querySelector('button[data-element="ask"
 // The page's buttons and forms work in a real browser, with the page's own script.
 func TestAFormIsFilledInOnThePage(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	s := fakeslack.Start(t, fakeslack.Options{})
 	client := slackgo.New(s.Token(), slackgo.OptionAPIURL(s.APIURL()))
 	submitted := make(chan slackgo.InteractionCallback, 1)

@@ -80,10 +80,7 @@ func notTrue(t *testing.T, where string, inc incident.Incident, v truth.Version)
 // terminalsTellTheTruth holds what the program prints of the states of the gallery to their incidents.
 func terminalsTellTheTruth(t *testing.T, all []shown) {
 	t.Helper()
-	bin, err := program.Build(t.Context(), t.TempDir(), "../../cmd/vllm-medic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := program.Build(t, "../../cmd/vllm-medic")
 	h := hall{}
 	for n, g := range gallery() {
 		at := slices.IndexFunc(all, func(m shown) bool { return m.name() == g[1] })

@@ -13,12 +13,14 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Pooled puts a PgBouncer of its own in front of the server of a URL, in a pool mode (session, transaction, statement)
-// with size connections to it, and returns the URL that leads through it. It ends with the test.
-func Pooled(t testing.TB, rawURL, mode string, size int) string {
+// with so many connections to it, and returns the URL that leads through it. It ends with the test, a medium one.
+func Pooled(t testing.TB, rawURL, mode string, connections int) string {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +54,7 @@ unix_socket_dir =
 auth_type = any
 pool_mode = %s
 default_pool_size = %d
-`, u.Hostname(), u.Port(), port.Number, mode, size)
+`, u.Hostname(), u.Port(), port.Number, mode, connections)
 	file := filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(settings), 0o644); err != nil { //nolint:gosec // for another user
 		t.Fatal(err)

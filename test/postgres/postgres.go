@@ -1,18 +1,18 @@
 // Package postgres gives tests a PostgreSQL server: the one that VLLM_MEDIC_TEST_POSTGRES names, or else a private one
-// of the test process, from the programs that are installed. A run that finds none fails.
+// of the test process, from the programs that are installed. A medium run that finds none fails; a small one asks for
+// none.
 package postgres
 
 import (
 	"os"
 	"sync"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Variable names a server that is there, as a URL of a superuser: postgres://user@host:port/database.
 const Variable = "VLLM_MEDIC_TEST_POSTGRES"
-
-// require set to "0" lets a run do without PostgreSQL, on a machine that has none. CI never does without.
-const require = "VLLM_MEDIC_REQUIRE_POSTGRES"
 
 var private struct {
 	mu      sync.Mutex
@@ -37,13 +37,12 @@ func Stop() {
 	private.server, private.failure = nil, "the server has been stopped"
 }
 
-// Wanted says whether the run tests on PostgreSQL, too: always, but where VLLM_MEDIC_REQUIRE_POSTGRES is 0.
-func Wanted() bool { return os.Getenv(require) != "0" || os.Getenv("CI") == "true" }
-
-// Server is the URL of a server on which the test may make databases. The private one starts with the first test that
-// asks, and the package's TestMain has to end it: see Main. When there is none, every test that asks fails.
+// Server is the URL of a server on which the test, a medium one, may make databases. The private one starts with the
+// first test that asks, and the package's TestMain has to end it: see Main. When there is none, every test that asks
+// fails.
 func Server(t testing.TB) string {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	if url := os.Getenv(Variable); url != "" {
 		return url
 	}

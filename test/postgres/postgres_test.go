@@ -8,14 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 func TestAPrivateServerAnswersUntilItIsStopped(t *testing.T) {
 	t.Parallel()
-	if !Wanted() {
-		t.Log("this run does without PostgreSQL")
-		return
-	}
+	size.Needs(t, size.Medium)
 	s, err := start(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -124,8 +124,8 @@ func programs() (string, error) {
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", fmt.Errorf("the tests need a server: install postgresql, or name a server in %s, or set %s=0 to test "+
-			"on SQLite alone: %w", Variable, require, err)
+		return "", fmt.Errorf("the tests need a server: install postgresql, or name a server in %s, or run the small "+
+			"tests: %w", Variable, err)
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return "", err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // What turns this test binary into a test that is killed: the function that it starts a program with, and a folder.
@@ -48,6 +49,7 @@ func start(with, dir string) error {
 
 func TestAProgramEndsWithTheTestThatIsKilled(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	for _, with := range []string{"Start", "Spawn"} {
 		t.Run(with, func(t *testing.T) {
 			t.Parallel()

@@ -9,10 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Main is TestMain of a package that runs a command: it builds the command's package into a folder that is removed at
-// the end, hands both to run, and exits with its code. run has to undo what it does before it returns.
+// the end, hands both to run, and exits with its code. run has to undo what it does before it returns. In a small run
+// nothing is built, and the path of the program is empty.
 func Main(pkg string, run func(folder, program string) (code int, err error)) {
 	code, err := inFolder(pkg, run)
 	if err != nil {
@@ -28,18 +32,34 @@ func inFolder(pkg string, run func(folder, program string) (code int, err error)
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	built, err := Build(context.Background(), folder, pkg)
+	var built string
+	of, err := size.OfRun()
+	if err == nil && of >= size.Medium {
+		built, err = build(context.Background(), folder, pkg)
+	}
 	if err != nil {
 		return 1, err
 	}
 	return run(folder, built)
 }
 
-// Build builds the package of a command, such as ../../cmd/vllm-medic, into the folder and returns the program's path.
-// VLLM_MEDIC_TEST_RACE=1 gives it the race detector, where the Makefile uses it. Without, it is static, as the shipped
-// one is: what Go has compiled for the image and for the linters serves here, too. The test itself needs no detector
-// for that: it would slow down the fleets and the Slack that the program talks to.
-func Build(ctx context.Context, folder, pkg string) (string, error) {
+// Build builds the package of a command, such as ../../cmd/vllm-medic, for one test, a medium one, and returns the
+// program's path.
+func Build(t testing.TB, pkg string) string {
+	t.Helper()
+	size.Needs(t, size.Medium)
+	path, err := build(t.Context(), t.TempDir(), pkg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// build builds the package of a command into the folder and returns the program's path. With VLLM_MEDIC_TEST_RACE=1 it
+// gets the race detector; without, it is static, as the shipped one is: what Go has compiled for the image and for the
+// linters serves here, too. The test itself needs no detector for that: it would slow down the fleets and the Slack
+// that the program talks to.
+func build(ctx context.Context, folder, pkg string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg) //nolint:gosec // a package of ours
 	if os.Getenv("VLLM_MEDIC_TEST_RACE") == "1" {

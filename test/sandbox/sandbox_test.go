@@ -71,10 +71,7 @@ func start(t *testing.T, args ...string) *running {
 // prepared is a sandbox that does not run yet.
 func prepared(t *testing.T, args ...string) *running {
 	t.Helper()
-	bin, err := program.Build(t.Context(), t.TempDir(), "../../cmd/vllm-medic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := program.Build(t, "../../cmd/vllm-medic")
 	r := &running{
 		t: t, temp: t.TempDir(), ended: make(chan error, 1), address: make(chan string, 1), news: make(chan struct{}, 1),
 	}

@@ -8,15 +8,9 @@ import (
 
 // database is the URL of a PostgreSQL database of the journey's own, which the bot finds in $DATABASE_URL.
 func (j *journey) database(env *testscript.Env) string {
-	for _, e := range storetest.Engines(j.t) {
-		if e.Name == "postgres" {
-			url := e.Bare(j.t)
-			env.Setenv("DATABASE_URL", url)
-			return url
-		}
-	}
-	j.t.Skip("this run does without PostgreSQL")
-	return ""
+	url := storetest.PostgreSQL(j.t)
+	env.Setenv("DATABASE_URL", url)
+	return url
 }
 
 // tamper runs statements in the bot's database as somebody who may do everything there, and who takes away first what

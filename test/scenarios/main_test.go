@@ -11,6 +11,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/machine"
 	"github.com/vllm-medic/vllm-medic/test/postgres"
 	"github.com/vllm-medic/vllm-medic/test/program"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // kube is one API server for all journeys; each that needs it has a namespace of its own.
@@ -58,6 +59,7 @@ func run(m *testing.M, dir string) (code int, err error) {
 
 func TestJourneys(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	metrics := newMetrics(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", RequireUniqueNames: true, UpdateScripts: os.Getenv("UPDATE_SCENARIOS") != "",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 const room = "C0INCIDENTS"
@@ -160,6 +161,7 @@ func TestTheSDKUnderstandsEveryRefusal(t *testing.T) {
 
 func TestTheSDKKeepsTheRateLimit(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Medium)
 	s := fakeslack.Start(t, fakeslack.Options{})
 	limit := fakeslack.Fault{HTTPStatus: http.StatusTooManyRequests, RetryAfter: time.Second}
 	hello := map[string]any{"channel": room, "text": "x"}

@@ -14,21 +14,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Variable names another folder than that of scripts/tools.sh.
 const Variable = "VLLM_MEDIC_TOOLS"
 
 // Binary is the path of a program: prometheus, promtool, alertmanager, amtool, etcd, helm, kubectl, kube-apiserver,
-// kube-controller-manager or kwok. The test fails when it has not been built.
+// kube-controller-manager or kwok. The test is a medium one, and fails when it has not been built.
 func Binary(t testing.TB, name string) string {
 	t.Helper()
 	return File(t, filepath.Join("bin", name))
 }
 
-// File is the path of anything in the folder of the tools. The test fails when it is not there.
+// File is the path of anything in the folder of the tools. The test is a medium one, and fails when it is not there.
 func File(t testing.TB, name string) string {
 	t.Helper()
+	size.Needs(t, size.Medium)
 	path, err := Path(name)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vllm-medic/vllm-medic/test/size"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
@@ -62,6 +63,7 @@ func rulesOf(t *testing.T, variant string) string {
 // The tests in ../tests are written for today's spelling; the other variants have to pass the same ones, respelled.
 func TestEveryVariantPassesTheTestsOfTheRules(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	sources, err := filepath.Glob("../tests/*.yaml")
 	if err != nil {
 		t.Fatal(err)

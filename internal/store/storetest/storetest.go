@@ -19,6 +19,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/test/postgres"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Engine opens fresh, empty databases of one kind.
@@ -30,22 +31,27 @@ type Engine struct {
 	Bare func(t testing.TB) string
 }
 
-// Engines lists SQLite first, then PostgreSQL, if the run is not told to do without: see postgres.Wanted. A package
-// that opens stores on PostgreSQL has a TestMain that calls postgres.Main.
+// Engines lists SQLite first, and from a medium run on PostgreSQL.
 func Engines(t testing.TB) []Engine {
 	t.Helper()
 	out := []Engine{{Name: "sqlite", URL: SQLite, Bare: func(t testing.TB) string {
 		return "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
 	}}}
-	if !postgres.Wanted() {
-		t.Log("this run does without PostgreSQL")
+	run, err := size.OfRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run < size.Medium {
 		return out
 	}
-	made := func(t testing.TB) string {
-		t.Helper()
-		return database(t, postgres.Server(t))
-	}
-	return append(out, Engine{Name: "postgres", URL: made, Bare: made})
+	return append(out, Engine{Name: "postgres", URL: PostgreSQL, Bare: PostgreSQL})
+}
+
+// PostgreSQL makes a fresh database without any schema for a medium test, and returns its URL. It is gone after the
+// test. The package has a TestMain that calls postgres.Main.
+func PostgreSQL(t testing.TB) string {
+	t.Helper()
+	return database(t, postgres.Server(t))
 }
 
 // empty is a SQLite file without data. Migrating a new one takes longer than most of what is done with it, so it is

@@ -17,10 +17,6 @@ func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
 // own.
 func TestManyDatabasesAtOnceOnAServerThatHasNeverBeenUsed(t *testing.T) {
 	t.Parallel()
-	if !postgres.Wanted() {
-		t.Log("this run does without PostgreSQL")
-		return
-	}
 	fresh := database(t, postgres.Server(t)) // what a former run left in the server's own database is not in here
 	const tests = 32
 	got := make(chan string, tests)

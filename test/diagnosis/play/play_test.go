@@ -18,6 +18,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/kubeapi"
 	"github.com/vllm-medic/vllm-medic/internal/strictyaml"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 func TestMain(m *testing.M) {
@@ -58,6 +59,7 @@ func player(t *testing.T) *Player {
 // TestAnswersAreCommitted plays everything but blind corpora before their first run: README.md says what came of it.
 func TestAnswersAreCommitted(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	incidents := ordinary(t)
 	blind, err := ReadBlind(home + "/blind")
 	if err != nil {
