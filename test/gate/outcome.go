@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // module begins the import path of every package of ours.
@@ -17,10 +19,13 @@ const module = "github.com/vllm-medic/vllm-medic/"
 
 // Outcome is how a run went. Tests are named as "test/crash TestX/y", what has no test as "test/crash".
 type Outcome struct {
-	// Failed did not pass when they ran last, or broke without a test that failed: no rerun tells more about those.
+	// Failed did not pass when they ran last, broke without a test that failed (no rerun tells more about those), or were
+	// skipped for another reason than their size.
 	Failed []string
 	// Flaky failed, and passed when they ran again.
 	Flaky []string
+	// Larger is how many tests were skipped because they are larger than the run.
+	Larger int
 }
 
 // test is one of them; its name is empty for what a package says of itself.
@@ -32,7 +37,7 @@ func (t test) String() string {
 
 // event is one of cmd/test2json, as far as it is read.
 type event struct {
-	Action, Package, Test string
+	Action, Package, Test, Output string
 }
 
 // Read reads the events of all runs of a test, the oldest first. A line that is no event is an error.
@@ -40,6 +45,8 @@ func Read(events io.Reader) (Outcome, error) {
 	failed := map[test]bool{} // whether it failed when it ran last, for those that ever did
 	broken := map[test]bool{}
 	blamed := map[string]bool{} // packages with a test that failed since they began
+	sized := map[test]bool{}    // tests that said that the run is too small for them
+	larger, skipped := map[test]bool{}, map[test]bool{}
 	lines := bufio.NewReader(events)
 	for n := 1; ; n++ {
 		line, end := lines.ReadBytes('\n')
@@ -55,6 +62,14 @@ func Read(events io.Reader) (Outcome, error) {
 		}
 		t := test{e.Package, e.Test}
 		switch {
+		case e.Action == "output":
+			if _, ok := size.OfSkip(e.Output); ok {
+				sized[t] = true
+			}
+		case e.Action == "skip" && sized[t]:
+			larger[t] = true
+		case e.Action == "skip" && e.Test != "": // a package without tests is skipped, too
+			skipped[t] = true
 		case e.Action == "start":
 			blamed[e.Package] = false
 		case e.Action == "fail" && e.Test != "":
@@ -65,7 +80,7 @@ func Read(events io.Reader) (Outcome, error) {
 			failed[t] = false
 		}
 	}
-	var out Outcome
+	out := Outcome{Larger: len(larger)}
 	for _, t := range slices.SortedFunc(maps.Keys(failed), byName) {
 		switch {
 		case hasFailedBelow(failed, t):
@@ -77,6 +92,9 @@ func Read(events io.Reader) (Outcome, error) {
 	}
 	for _, t := range slices.SortedFunc(maps.Keys(broken), byName) {
 		out.Failed = append(out.Failed, t.String())
+	}
+	for _, t := range slices.SortedFunc(maps.Keys(skipped), byName) {
+		out.Failed = append(out.Failed, t.String()+" (skipped)")
 	}
 	return out, nil
 }
@@ -101,6 +119,9 @@ func (o Outcome) Line(took time.Duration) string {
 	out := fmt.Sprintf("GREEN in %d min", int(took.Minutes()))
 	if !o.Green() {
 		out = fmt.Sprintf("RED in %d min: %s", int(took.Minutes()), strings.Join(o.Failed, ", "))
+	}
+	if o.Larger > 0 {
+		out += fmt.Sprintf(", %d skipped by size", o.Larger)
 	}
 	if len(o.Flaky) > 0 {
 		out += fmt.Sprintf(", %d flaky: %s", len(o.Flaky), strings.Join(o.Flaky, ", "))

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,16 @@ func TestTheOutcomeIsWhatRanLast(t *testing.T) {
 		events string
 		want   Outcome
 	}{
-		"all pass":         {began + "pass p T\npass p", Outcome{}},
-		"one is skipped":   {began + "skip p T\npass p", Outcome{}},
+		"all pass": {began + "pass p T\npass p", Outcome{}},
+		"one is too large": {
+			began + "output p T     x_test.go:1: needs VLLM_MEDIC_TESTS=large\nskip p T\npass p",
+			Outcome{Larger: 1},
+		},
+		"one is skipped": {
+			began + "output p T     x_test.go:1: later\nskip p T\npass p",
+			Outcome{Failed: []string{"p T (skipped)"}},
+		},
+		"it has no tests":  {"start p\nskip p", Outcome{}},
 		"a failure":        {began + "fail p T\nfail p", Outcome{Failed: []string{"p T"}}},
 		"a flake":          {began + "fail p T\nfail p\nstart p\npass p T\npass p", Outcome{Flaky: []string{"p T"}}},
 		"it passed before": {began + "pass p T\npass p\nstart p\nfail p T\nfail p", Outcome{Failed: []string{"p T"}}},
@@ -48,8 +57,12 @@ func TestTheOutcomeIsWhatRanLast(t *testing.T) {
 			t.Parallel()
 			var events strings.Builder
 			for line := range strings.Lines(tt.events) {
-				of := append(strings.Fields(line), "")
-				events.WriteString(`{"Action":"` + of[0] + `","Package":"` + module + of[1] + `","Test":"` + of[2] + "\"}\n")
+				of := append(strings.SplitN(strings.TrimSpace(line), " ", 4), "", "")
+				b, err := json.Marshal(event{of[0], module + of[1], of[2], of[3]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				events.Write(append(b, '\n'))
 			}
 			got, err := Read(strings.NewReader(events.String()))
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
@@ -69,6 +82,7 @@ func TestTheLineSaysHowItWent(t *testing.T) {
 		"GREEN in 41 min":                        {},
 		"GREEN in 41 min, 1 flaky: test/crash T": {Flaky: []string{"test/crash T"}},
 		"RED in 41 min: a T, b U, 1 flaky: c V":  {Failed: []string{"a T", "b U"}, Flaky: []string{"c V"}},
+		"GREEN in 41 min, 153 skipped by size":   {Larger: 153},
 	} {
 		if got := of.Line(took); got != want {
 			t.Errorf("%q, want %q", got, want)

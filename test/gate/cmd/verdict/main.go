@@ -23,9 +23,9 @@ func main() {
 	log := flag.String("log", "", "the `file` that gets a line for each run")
 	flag.Parse()
 	took := time.Duration(*seconds) * time.Second
-	outcome, err := judged(*events, *code, flag.Args())
+	outcome, err := readOutcome(*events, *code, flag.Args())
 	if err == nil {
-		err = recorded(*log, outcome.Record(time.Now(), *tree, took))
+		err = appendRecord(*log, outcome.Record(time.Now(), *tree, took))
 	}
 	if err != nil {
 		outcome.Failed = append(outcome.Failed, strings.ReplaceAll(err.Error(), "\n", " "))
@@ -36,9 +36,9 @@ func main() {
 	}
 }
 
-// judged is the outcome of the tests, and of what else failed. Where the tests ended with another code than 0 and none
-// of them failed, something ended them.
-func judged(events string, code int, failed []string) (gate.Outcome, error) {
+// readOutcome returns the outcome of the tests, and of what else failed. Where the tests ended with another code than 0
+// and none of them failed, something ended them.
+func readOutcome(events string, code int, failed []string) (gate.Outcome, error) {
 	f, err := os.Open(events) //nolint:gosec // a file that whoever starts this names
 	if errors.Is(err, fs.ErrNotExist) {
 		return gate.Outcome{Failed: append([]string{"no test ran"}, failed...)}, nil
@@ -58,7 +58,8 @@ func judged(events string, code int, failed []string) (gate.Outcome, error) {
 	return outcome, nil
 }
 
-func recorded(path, line string) error {
+// appendRecord adds the line to the log, which it makes where there is none; no path means no log.
+func appendRecord(path, line string) error {
 	if path == "" {
 		return nil
 	}
