@@ -24,6 +24,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/openapi"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // start runs a bot with those options, and stops it after the test.
@@ -148,7 +149,7 @@ func TestAnIncidentWithoutMetricsSaysSo(t *testing.T) {
 	if code, body := ask(t, "POST", api+"/api/v1/alertmanager", "hook-secret-of-tests", payload); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(process.Patience)
 	for {
 		_, body := ask(t, "GET", api+"/api/v1/incidents", "view-secret", "")
 		if strings.Contains(body, `"state":"watching"`) {
@@ -235,7 +236,7 @@ func TestAFloodOfForeignAlertsAddsNoSeries(t *testing.T) {
 		}
 	}
 	settled := func() string {
-		for deadline := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
+		for deadline := time.Now().Add(process.Patience); ; <-time.After(20 * time.Millisecond) {
 			shown := page()
 			if strings.Contains(shown, "\nvllm_medic_deliveries_waiting 0\n") &&
 				strings.Contains(shown, "\nvllm_medic_incidents_opened_total{pool=\"none\"} 1\n") {

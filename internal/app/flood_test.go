@@ -116,7 +116,7 @@ func TestAFloodOfAlertsTakesBoundedMemory(t *testing.T) { //nolint:paralleltest 
 
 func floodWith(t *testing.T, url string, body []byte) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // A database that hangs is seen from outside: not ready, not up, each delivery answered 503. It is no reason for a
@@ -65,7 +66,7 @@ func run(t testing.TB, opts app.Options) *app.App {
 	}
 	a.Start(t.Context())
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), process.Patience)
 		defer cancel()
 		if err := a.Stop(ctx); err != nil {
 			t.Errorf("stop: %v", err)
@@ -79,7 +80,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(time.Minute); !holds(); {
+	for end := time.After(process.Patience); !holds(); {
 		select {
 		case <-tick.C:
 		case <-end:

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // inSlack adds a slack section for this workspace.
@@ -25,7 +25,7 @@ func inSlack(o app.Options, s *fakeslack.Server, socket bool) app.Options {
 // command sends a slash command to a bot in Socket Mode, when it is connected, and returns the private answer.
 func command(t *testing.T, s *fakeslack.Server, user, text string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	if err := s.Wait(ctx, func(s *fakeslack.Server) bool { return s.Sockets() > 0 }); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestALostConnectionIsShownAndTakesTheBotOutOfNoService(t *testing.T) {
 	if a.Addr("slack") != "" {
 		t.Error("there is a listener for Slack")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	if err := s.Wait(ctx, func(s *fakeslack.Server) bool { return s.Sockets() == 1 }); err != nil {
 		t.Fatal(err)

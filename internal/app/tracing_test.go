@@ -10,13 +10,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/vllm-medic/vllm-medic/internal/app"
 	"github.com/vllm-medic/vllm-medic/internal/config"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // named counts the spans that a collector gets, by their names.
@@ -88,7 +88,7 @@ func TestTracesOfABotReachTheCollector(t *testing.T) {
 	}
 	a.Start(t.Context())
 	investigated(t, a)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	if err := a.Stop(ctx); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // start is when the tests begin; only differences matter.
@@ -155,7 +156,7 @@ func (b *bench) sweep() {
 }
 
 func (b *bench) trySweep() error {
-	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), process.Patience)
 	defer cancel()
 	_, err := b.engine.Sweep(ctx)
 	if ctx.Err() != nil {

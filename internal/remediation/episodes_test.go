@@ -13,6 +13,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // from delivers alerts of one Alertmanager.
@@ -287,7 +288,7 @@ func TestOwnersThatTakeForEverToFindHoldUpNoDelivery(t *testing.T) {
 	r := newReplicas(t, s, s, s, 39*time.Second)
 	sweep := func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 		defer cancel()
 		if _, err := r.two.Sweep(ctx); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/remediation"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 func TestAnErrorOfOneIncidentDoesNotHoldUpTheOthers(t *testing.T) {
@@ -234,7 +235,7 @@ func TestAnOwnerThatIsSlowToFindDoesNotHoldUpAnApprovedStep(t *testing.T) {
 	b.deps.Collector = collector
 	b.restart(llama())
 	b.deliver(alert("HighTTFT", "mixtral"))
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), process.Patience)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- b.engine.Run(ctx) }()
@@ -360,7 +361,7 @@ func TestFoldingGivesWayToIntake(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				ctx, stop := context.WithTimeout(t.Context(), process.Patience)
 				defer stop()
 				if err := engine.Run(ctx); err != nil {
 					t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // impatient makes a test of deadlines quick.
@@ -29,7 +30,7 @@ func within(t *testing.T, what string, fn func() error) error {
 	select {
 	case err := <-got:
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(process.Patience):
 		t.Fatalf("%s does not return", what)
 		return nil
 	}
@@ -40,7 +41,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(time.Minute); ; {
+	for end := time.After(process.Patience); ; {
 		if holds() {
 			return
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/internal/store/storetest"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 var now = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -350,7 +351,7 @@ func TestCommitsWakeThoseWhoWait(t *testing.T) {
 			// Another replica hears of it too, once it listens: commit until it does.
 			waiters = append(waiters, storetest.Open(t, url).Wake())
 		}
-		deadline := time.After(20 * time.Second)
+		deadline := time.After(process.Patience)
 		for n, w := range waiters {
 			for m := 0; ; m++ {
 				create(t, s, fmt.Sprintf("inc-%d-%d", n, m), fmt.Sprintf("p-%d-%d", n, m))

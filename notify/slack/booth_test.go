@@ -10,6 +10,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // booth is the store and the engine as commands see them, in memory.
@@ -92,7 +93,7 @@ func (b *booth) staffed() {
 // command sends a command and returns the private answer.
 func (f *office) command(c fakeslack.CommandRequest) string {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), process.Patience)
 	defer cancel()
 	c.User, c.Channel, c.Command = cmp.Or(c.User, "U0ALICE"), channel, CommandName
 	res, err := f.Command(ctx, c)

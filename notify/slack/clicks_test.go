@@ -15,6 +15,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // shelf keeps clicks as the contract of Clicks says, with leases and fences. It outlives the Interactions on it.
@@ -166,11 +167,11 @@ func background(t *testing.T, run func(context.Context) error) (stop func()) {
 // until polls a condition.
 func until(t *testing.T, what string, met func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(process.Patience)
 	for poll := time.NewTicker(5 * time.Millisecond); !met(); {
 		select {
 		case <-deadline:
-			t.Fatalf("not in ten seconds: %s", what)
+			t.Fatalf("not in %s: %s", process.Patience, what)
 		case <-poll.C:
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // held is a body that is all but complete, and ends when it is let go.
@@ -54,7 +55,7 @@ func TestUnsignedBodiesShareRoom(t *testing.T) {
 			if code != http.StatusServiceUnavailable {
 				t.Errorf("answered with %d before the body was complete", code)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(process.Patience):
 			t.Fatal("more bodies are read than there is room for")
 		}
 	}
@@ -81,7 +82,7 @@ func TestABodyThatHangsIsGivenUp(t *testing.T) {
 	t.Cleanup(server.Close)
 	hold := make(chan struct{})
 	t.Cleanup(func() { close(hold) })
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, held{strings.NewReader("payload="), hold})
 	if err != nil {

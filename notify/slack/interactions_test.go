@@ -11,6 +11,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // desk is the store and the engine's door for decisions, with the domain's own rules.
@@ -181,7 +182,7 @@ func (f *office) click(c fakeslack.ClickRequest) string {
 // clickAndFill is click with what is written into the form that opens, by input.
 func (f *office) clickAndFill(c fakeslack.ClickRequest, written map[string]string) string {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(f.t.Context(), process.Patience)
 	defer cancel()
 	res, err := f.Click(ctx, c)
 	if err != nil {

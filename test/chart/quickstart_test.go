@@ -236,7 +236,7 @@ func (q *quickstart) alertmanager(b bot) {
 // arrives waits for the message, which nobody has to decide on.
 func (q *quickstart) arrives() {
 	q.t.Helper()
-	ctx, cancel := context.WithTimeout(q.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(q.t.Context(), process.Patience)
 	defer cancel()
 	var seen string
 	err := q.slack.Wait(ctx, func(s *fakeslack.Server) bool {

@@ -33,8 +33,6 @@ const (
 	channel = "C0INCIDENTS"
 	// speed is how many simulated seconds pass in one.
 	speed = 30
-	// patience bounds every wait; only a failure reaches it.
-	patience = 5 * time.Minute
 )
 
 // world is a release on a real API server, and what the bot talks to.
@@ -300,7 +298,7 @@ func (w *world) replicas() int32 {
 // button waits for one that begins with the text, and whose value is not the one that was seen.
 func (w *world) button(text, seen string) (m fakeslack.Message, b fakeslack.Button) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), process.Patience)
 	defer cancel()
 	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
 		for _, m = range s.Messages(channel) {
@@ -320,7 +318,7 @@ func (w *world) button(text, seen string) (m fakeslack.Message, b fakeslack.Butt
 // clicks clicks on the button that begins with the text, again when the plan has changed under the finger.
 func (w *world) clicks(user, text string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), process.Patience)
 	defer cancel()
 	for seen := ""; ; {
 		m, b := w.button(text, seen)
@@ -341,7 +339,7 @@ func (w *world) clicks(user, text string) {
 // says waits until the thread of the incident says the words.
 func (w *world) says(words string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), process.Patience)
 	defer cancel()
 	said := func(m fakeslack.Message) bool { return strings.Contains(m.Text, words) }
 	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {

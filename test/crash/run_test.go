@@ -60,7 +60,7 @@ type run struct {
 
 func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *run {
 	t.Helper()
-	r := &run{t: t, c: kube.Cluster(t), dir: t.TempDir(), patience: time.Minute, ended: make(chan struct{})}
+	r := &run{t: t, c: kube.Cluster(t), dir: t.TempDir(), patience: process.Patience, ended: make(chan struct{})}
 	r.ns = r.c.Namespace(t)
 	r.name = "m-" + r.ns
 	r.slack = fakeslack.Start(t, fakeslack.Options{AllowedLinks: []string{"http://", "https://"}})
@@ -79,7 +79,7 @@ func newRun(t *testing.T, f *fleet, p *promtest.Prometheus, mode, at string) *ru
 		envStore+"="+r.database(),
 		"SLACK_BOT_TOKEN="+r.slack.Token(), "SLACK_SIGNING_SECRET="+r.slack.SigningSecret())
 	if mode == everywhere {
-		r.patience = 5 * time.Minute // every point once more from the start
+		r.patience = 2 * process.Patience // every point once more from the start
 	}
 	go r.supervise()
 	t.Cleanup(func() {

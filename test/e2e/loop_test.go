@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
 func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
@@ -183,7 +184,7 @@ func TestSlackIsDownWhenItBegins(t *testing.T) {
 	w := newWorld(t)
 	w.slack.Outage(503)
 	w.scenario("high-ttft")
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), programs.Patience)
 	defer cancel()
 	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool {
 		return len(s.CallsTo("chat.postMessage")) > 0

@@ -76,7 +76,7 @@ func (p *process) end(sig os.Signal) {
 // waitHTTP waits until the program answers with the code.
 func (p *process) waitHTTP(t *testing.T, url string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), programs.Patience)
 	defer cancel()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -9,16 +9,13 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
-
-// patience bounds every wait of a scenario. It is only ever reached by a failure; the longest wait is that for a
-// verdict, verify_for and what comes before it.
-const patience = 5 * time.Minute
 
 // message waits until the incident's message says all the words, and returns it.
 func (w *world) message(words ...string) fakeslack.Message {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	m, err := w.slack.WaitMessage(ctx, channel, func(m fakeslack.Message) bool {
 		text := m.VisibleText()
@@ -38,7 +35,7 @@ const planChanged = "The plan changed since you saw this."
 // that the plan has changed, or whose button went away under the finger, looks again and clicks on the new one.
 func (w *world) click(user, text string) []fakeslack.Ephemeral {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	seen := ""
 	for {
@@ -78,7 +75,7 @@ func (w *world) press(ctx context.Context, user string, m fakeslack.Message,
 // counts.
 func (w *world) approved(user, text string) bool {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	m, b, ok := w.shown(text)
 	if !ok {
@@ -92,7 +89,7 @@ func (w *world) approved(user, text string) bool {
 // asked for anew, because the diagnosis has changed before the write.
 func (w *world) clickUntil(user, text, words string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	for seen := ""; ; {
 		var m fakeslack.Message
@@ -117,7 +114,7 @@ func (w *world) clickUntil(user, text, words string) {
 // button waits for the first one that begins with the text: the plan is shown a moment before anybody is asked.
 func (w *world) button(text string) fakeslack.Button {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	_, b := w.newButton(ctx, text, "")
 	return b
@@ -150,7 +147,7 @@ func (w *world) shown(text string) (fakeslack.Message, fakeslack.Button, bool) {
 // says waits until the incident's thread says the words.
 func (w *world) says(words string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	if err := w.slack.Wait(ctx, func(s *fakeslack.Server) bool { return inThread(s, words) }); err != nil {
 		w.t.Fatalf("the thread does not say %q: %v", words, err)
@@ -168,7 +165,7 @@ func inThread(s *fakeslack.Server, words string) bool {
 // until waits for a condition outside Slack.
 func (w *world) until(what string, is func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), programs.Patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -12,6 +12,8 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
+
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // socketBot is slack-go's own client: it acknowledges what it gets, and keeps it.
@@ -75,7 +77,7 @@ func (b *socketBot) events(kind socketmode.EventType) []socketmode.Event {
 
 func waitFor(t *testing.T, s *Server, what string, met func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	if err := s.Wait(ctx, func(*Server) bool { return met() }); err != nil {
 		t.Fatalf("%s: %v", what, err)

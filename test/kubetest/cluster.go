@@ -140,7 +140,7 @@ func (c *Cluster) StartServer(t testing.TB) {
 	}
 }
 
-// Eventually polls f until it succeeds, and fails the test with its last error after two minutes.
+// Eventually polls f until it succeeds, and fails the test with its last error after process.Patience.
 func Eventually(t testing.TB, what string, f func(ctx context.Context) error) {
 	t.Helper()
 	if err := process.Until(t.Context(), f); err != nil {

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	_ "embed"
 
@@ -23,9 +22,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/size"
 )
-
-// browserPatience is for a browser on a busy machine; it needs a second or two.
-const browserPatience = 2 * time.Minute
 
 // measure.js runs in the document around the pages.
 //
@@ -161,7 +157,7 @@ func framing(frames []frame, height func(n int) int, width int, more string) *ht
 func chromium(t *testing.T, args ...string) string {
 	t.Helper()
 	size.Needs(t, size.Medium)
-	ctx, cancel := context.WithTimeout(t.Context(), browserPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	out, err := browse(ctx, t.TempDir(), args...)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
@@ -83,7 +84,7 @@ func TestAFormIsFilledInOnThePage(t *testing.T) {
 	defer site.Close()
 
 	// The browser goes on until it is ended, because the page waits for news.
-	ctx, cancel := context.WithTimeout(t.Context(), browserPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	var failed error
 	ended, home := make(chan struct{}), t.TempDir()
 	go func() {

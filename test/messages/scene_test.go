@@ -14,6 +14,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/notify/slack"
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // scene is a part of what one person sees in a workspace: a message, its thread, private answers, or a form.
@@ -117,7 +118,7 @@ func (r *room) thread() *room {
 // click has somebody click, on an older version of the message if one is named, and waits for the answer or the form.
 func (r *room) click(user, action string, version int) *room {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), browserPatience)
+	ctx, cancel := context.WithTimeout(r.t.Context(), process.Patience)
 	defer cancel()
 	_, msg := r.desk.now()
 	res, err := r.Click(ctx, fakeslack.ClickRequest{

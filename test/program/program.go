@@ -35,7 +35,7 @@ func inFolder(pkg string, run func(folder, program string) (code int, err error)
 	var built string
 	of, err := size.OfRun()
 	if err == nil && of >= size.Medium {
-		built, err = build(context.Background(), folder, pkg)
+		built, err = buildInto(context.Background(), folder, pkg)
 	}
 	if err != nil {
 		return 1, err
@@ -48,18 +48,18 @@ func inFolder(pkg string, run func(folder, program string) (code int, err error)
 func Build(t testing.TB, pkg string) string {
 	t.Helper()
 	size.Needs(t, size.Medium)
-	path, err := build(t.Context(), t.TempDir(), pkg)
+	path, err := buildInto(t.Context(), t.TempDir(), pkg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// build builds the package of a command into the folder and returns the program's path. With VLLM_MEDIC_TEST_RACE=1 it
-// gets the race detector; without, it is static, as the shipped one is: what Go has compiled for the image and for the
-// linters serves here, too. The test itself needs no detector for that: it would slow down the fleets and the Slack
+// buildInto builds the package of a command into the folder and returns the program's path. With VLLM_MEDIC_TEST_RACE=1
+// it gets the race detector; without, it is static, as the shipped one is: what Go has compiled for the image and for
+// the linters serves here, too. The test itself needs no detector for that: it would slow down the fleets and the Slack
 // that the program talks to.
-func build(ctx context.Context, folder, pkg string) (string, error) {
+func buildInto(ctx context.Context, folder, pkg string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg) //nolint:gosec // a package of ours
 	if os.Getenv("VLLM_MEDIC_TEST_RACE") == "1" {

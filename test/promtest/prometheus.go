@@ -23,9 +23,6 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
-// patience bounds every wait for Prometheus; a healthy start takes well below a second.
-const patience = 60 * time.Second
-
 // Target is something that Prometheus scrapes.
 type Target struct {
 	// Address is host:port and becomes the instance label, unless Labels sets one.
@@ -109,8 +106,8 @@ func StartWith(t testing.TB, o Options) *Prometheus {
 		p.URL = "http://" + a
 	case <-p.exited:
 		t.Fatalf("prometheus ended at once:\n%s", log)
-	case <-time.After(patience):
-		t.Fatalf("prometheus does not listen after %v:\n%s", patience, log)
+	case <-time.After(process.Patience):
+		t.Fatalf("prometheus does not listen after %v:\n%s", process.Patience, log)
 	}
 	p.await(t, "readiness", func(ctx context.Context) error { return get(ctx, p.URL+"/-/ready", nil) })
 	return p
@@ -179,7 +176,7 @@ func WaitFor(t testing.TB, address, query string) {
 // await polls until f succeeds.
 func (p *Prometheus) await(t testing.TB, what string, f func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -190,7 +187,7 @@ func (p *Prometheus) await(t testing.TB, what string, f func(context.Context) er
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited %v for %s: %v", patience, what, err)
+			t.Fatalf("waited %v for %s: %v", process.Patience, what, err)
 		case <-tick.C:
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // row is a lever as docs/sandbox.md describes it: the cause that the bot names, the kind of its first proposal or none,
@@ -115,7 +117,7 @@ func (r *running) says(these ...string) {
 // until waits until what the sandbox has said fulfills a condition.
 func (r *running) until(what string, is func(said string) bool) {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(process.Patience)
 	for !is(r.said()) {
 		select {
 		case <-r.news:

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/browser"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // The animated picture of round 1 in the README, and what it may be.
@@ -70,7 +71,7 @@ func record(t *testing.T) {
 	var m motion
 	until := func(what, script string) {
 		t.Helper()
-		for deadline := time.Now().Add(patience); ; {
+		for deadline := time.Now().Add(process.Patience); ; {
 			m.add(t, v.page.Picture(), 0)
 			var is bool
 			if err := v.page.Eval("Boolean("+script+")", &is); err != nil {

@@ -28,9 +28,6 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures into docs/sandbox")
 
-// patience bounds each wait; on an idle machine the longest takes forty seconds.
-const patience = 3 * time.Minute
-
 // maxMemory is what the sandbox may need, all of it, in KiB.
 const maxMemory = 300 << 10
 
@@ -135,7 +132,7 @@ func (r *running) page() string {
 		return r.at
 	case err := <-r.ended:
 		r.t.Fatalf("the sandbox ended: %v", err)
-	case <-time.After(patience):
+	case <-time.After(process.Patience):
 		r.t.Fatal("the sandbox says no address")
 	}
 	return ""
@@ -177,7 +174,7 @@ func (r *running) ends() {
 		if err != nil {
 			r.t.Errorf("after Ctrl-C: %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(process.Patience):
 		r.t.Fatal("Ctrl-C does not end it")
 	}
 	want := regexp.MustCompile(`\] Ending\. (?s:.*)\] Ended\. Everything has stopped, and the temporary folder ` +
@@ -201,7 +198,7 @@ type viewer struct {
 // sees waits until the page fulfills a condition.
 func (v viewer) sees(what, script string) {
 	v.Helper()
-	ctx, cancel := context.WithTimeout(v.Context(), patience)
+	ctx, cancel := context.WithTimeout(v.Context(), process.Patience)
 	defer cancel()
 	if err := v.page.Until(ctx, script); err != nil {
 		v.Fatalf("the page does not show %s: %v", what, err)

@@ -16,10 +16,6 @@ import (
 	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
-// patience bounds every wait. It is only ever reached by a failure. What a killed bot had claimed, another one takes
-// over after a minute.
-const patience = 2 * time.Minute
-
 // process is the running bot.
 type process struct {
 	cmd    *exec.Cmd
@@ -101,8 +97,8 @@ func sigterm(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(j.bot.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-j.bot.exited:
-	case <-time.After(patience):
-		ts.Fatalf("the bot did not end %s after SIGTERM:\n%s", patience, j.bot.out)
+	case <-time.After(programs.Patience):
+		ts.Fatalf("the bot did not end %s after SIGTERM:\n%s", programs.Patience, j.bot.out)
 	}
 	if j.bot.err != nil {
 		ts.Fatalf("after SIGTERM the bot ended with %v:\n%s", j.bot.err, j.bot.out)
@@ -156,14 +152,14 @@ func (j *journey) end() {
 
 // poll asks until the answer is yes.
 func poll(ts *testscript.TestScript, what string, done func() bool) {
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(programs.Patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
 		case <-deadline.C:
-			ts.Fatalf("waited %s for %s", patience, what)
+			ts.Fatalf("waited %s for %s", programs.Patience, what)
 		case <-tick.C:
 		}
 	}

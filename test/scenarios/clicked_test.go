@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // click clicks on the first message that has the button, fills in the form that opens, if one does, and prints the
@@ -20,7 +21,7 @@ func (j *journey) click(ts *testscript.TestScript, user, button string, as []str
 	}
 	c := fakeslack.ClickRequest{User: user, Channel: slackChannel, MessageTS: on, ActionID: action}
 	written := wrong(&c, as)
-	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(j.t.Context(), programs.Patience)
 	defer cancel()
 	res, err := j.slack.Click(ctx, c)
 	ts.Check(err)

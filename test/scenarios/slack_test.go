@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // slackChannel is where the journeys' messages are.
@@ -76,7 +77,7 @@ func slack(ts *testscript.TestScript, neg bool, args []string) {
 	case args[0] == "group" && len(rest) > 0:
 		s.PutUsergroup(fakeslack.Usergroup{ID: rest[0], Handle: strings.ToLower(rest[0]), Users: rest[1:]})
 	case args[0] == "command" && len(rest) > 0:
-		ctx, cancel := context.WithTimeout(j.t.Context(), patience)
+		ctx, cancel := context.WithTimeout(j.t.Context(), programs.Patience)
 		defer cancel()
 		res, err := s.Command(ctx, fakeslack.CommandRequest{
 			User: rest[0], Channel: slackChannel, Command: "/vllm-medic", Text: strings.Join(rest[1:], " "),

@@ -70,11 +70,12 @@ var ends = regexp.MustCompile(`(?i)healthy|applying|denied|declined|expired|no o
 	`changed it back|approved|dry run|mitigat|temporary`)
 
 // answers begin the replies that say what became of a question.
-var answers = regexp.MustCompile(`^(?:[^:]* (?:approved|denied)\b|Approval expired|Not applied: |Applied: |` +
-	`Rolling back to |Rolled back|Restored |Reverted|Stopped by |Closed)`)
+var answers = regexp.MustCompile(`^(?:[^:]* (?:approved|denied|kept|wants [^:]* instead):|[^:]* asked again\.|` +
+	`Denied\.|Can't use |The approval by |Snoozed by |Approval expired|Not applied: |Applied: |Rolling back to |` +
+	`Rolled back|Restored |Reverted|Stopped by |Closed)`)
 
-// answered says whether a reply between two moments does.
-func (m Message) answered(after, before time.Time) bool {
+// hasAnswer says whether a reply between two moments does.
+func (m Message) hasAnswer(after, before time.Time) bool {
 	return slices.ContainsFunc(m.Thread, func(v Version) bool {
 		return !v.At.Before(after) && v.At.Before(before) && answers.MatchString(v.Text)
 	})
@@ -98,7 +99,7 @@ func buttonsStay(m Message) (out []string) {
 			gone = v.headline()
 		case len(now) == 0:
 			asked, gone = nil, ""
-		case gone != "" && !m.answered(last, v.At) &&
+		case gone != "" && !m.hasAnswer(last, v.At) &&
 			slices.ContainsFunc(now, func(s string) bool { return slices.Contains(asked, s) }):
 			out = append(out, fmt.Sprintf("%q has no buttons, and the next version asks for the same again", gone))
 			asked, gone, last = now, "", v.At

@@ -114,6 +114,15 @@ func TestAReplySaysWhyAQuestionWasGone(t *testing.T) {
 	}{
 		"rolled back by a person": {"Rolling back to 160: Throttle m from 160 to 112 (requested by @U0ALICE).", 11, false},
 		"approved":                {"@U0ALICE approved: Throttle m from 160 to 112 parallel requests.", 11, false},
+		"a smaller change":        {"@U0ALICE wants 4 instead: Throttle m from 160 to 4.", 11, false},
+		"not what was chosen": {
+			"Can't use 4, chosen by @U0ALICE: it is less than what runs now.", 11, false,
+		},
+		"kept":        {"@U0ALICE kept: Throttle m from 160 to 112. It won't be rolled back.", 11, false},
+		"asked again": {"@U0ALICE asked again. Investigating.", 11, false},
+		"snoozed": {
+			"Snoozed by @U0ALICE until Nov 27, 05:00 UTC: this diagnosis isn't asked about on this pool until then.", 11, false,
+		},
 		"the moment it was asked": {"Approval expired; nothing was changed.", 10, false},
 		"before it was asked":     {"Rolled back: m is 160 again.", 9, true},
 		"after it came back":      {"Rolled back: m is 160 again.", 13, true},
