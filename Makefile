@@ -1,4 +1,4 @@
-.PHONY: help run test test-units test-loops test-plain test-arithmetic test-under-load gate accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
+.PHONY: help run test test-small test-medium test-large test-under-load gate accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
 
 RELEASE ?= dev
 
@@ -11,26 +11,23 @@ help: ## this list
 run: ## the sandbox: a simulated fleet in trouble, and the bot that asks and heals it, on one page
 	@CGO_ENABLED=0 go run ./cmd/vllm-medic sandbox
 
-test: ## everything but lint and long fuzzing; installs what it needs on Debian as root, builds the tools the first time
+test: ## the small and the medium tests; installs what they need on Debian as root, builds the tools the first time
 	@scripts/prepare.sh
 	@scripts/tools.sh prom kube kwok helm crds slack grafana gotestsum tests
 	@scripts/test.sh
 
-test-units: ## what is not below, with the race detector
-	@scripts/test.sh units
+test-small: ## what needs Go and nothing else, with the race detector (go test ./... runs it without)
+	@scripts/test.sh small
 
-test-loops: ## whole incidents on real components and in the sandbox, the bot with the race detector
-	@scripts/test.sh loops minute
+test-medium: ## what starts real programs; alone, it runs the small tests as well, without the race detector
+	@scripts/test.sh medium
 
-test-plain: ## the bot killed at every commit and every outside call, journeys, messages as a phone shows them, documents, the sandbox
-	@scripts/test.sh plain
-
-test-arithmetic: ## the labelled incidents and other tests that only compute
-	@scripts/test.sh arithmetic
+test-large: ## what takes minutes and is in no gate, part by part (test/large.md); PARTS="crash journeys" are some of them
+	@scripts/large.sh $(PARTS)
 
 test-under-load: ## the whole incidents five times on a machine that is busy with something else (apt-get install stress-ng)
 	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) \
-	VLLM_MEDIC_TEST_RACE=1 GORACE=atexit_sleep_ms=100 GOGC=400 \
+	VLLM_MEDIC_TESTS=large CGO_ENABLED=0 GORACE=atexit_sleep_ms=100 GOGC=400 \
 	go test -trimpath -vet=off -ldflags=-w -shuffle=on -count 5 -timeout 3h ./test/e2e
 
 gate: ## what decides whether a commit lands: .ci/run on a clean clone of it; OUT=FOLDER keeps the clone

@@ -15,6 +15,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // single splits rules into one for each verb.
@@ -39,6 +40,7 @@ func inWords(r rbacv1.PolicyRule) string {
 // right is named, and each right is missed by some knob: none is asked for in vain.
 func TestEachRightIsNeededAndMissedByItsName(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	var mu sync.Mutex
 	missed := map[string]bool{}
 	t.Run("knobs", func(t *testing.T) {

@@ -17,11 +17,7 @@ import (
 // restart, and over by itself.
 func TestADatabaseThatHangsIsSeenFromOutside(t *testing.T) {
 	t.Parallel()
-	engines := storetest.Engines(t)
-	if len(engines) == 1 {
-		return // there is no PostgreSQL here; Engines fails in a run that must have it
-	}
-	proxy, through := storetest.Through(t, engines[1].URL(t))
+	proxy, through := storetest.Through(t, storetest.PostgreSQL(t))
 	opts := options(t)
 	opts.Config.StoreURL = config.Fixed(through)
 	a := run(t, opts)

@@ -1,5 +1,3 @@
-//go:build !race
-
 package cluster
 
 import (
@@ -18,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/vllm-medic/vllm-medic/internal/incident"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // What somebody with rights in one namespace can do: as many pods as are looked at, each as large as etcd takes it.
@@ -31,6 +30,7 @@ const (
 const mostHeap = 128 << 20
 
 func TestHugePodsOfOneNamespaceDoNotCostTheOthers(t *testing.T) {
+	size.Needs(t, size.Large)
 	c := newCluster(t)
 	start := time.Now().Add(-time.Hour)
 	c.deployment(t, "llm", "calm", 1, settled(1, 1))

@@ -99,7 +99,7 @@ func sweepOnce(ctx context.Context, url string) (err error) {
 func TestADeliveryThatEndsTheProcessIsParked(t *testing.T) {
 	t.Parallel()
 	size.Needs(t, size.Medium)
-	for _, engine := range storetest.Engines(t) {
+	for _, engine := range storetest.Engines() {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
 			url, now, log := engine.URL(t), time.Now(), &bytes.Buffer{}

@@ -243,7 +243,7 @@ func strangers(many int) incident.Delivery {
 // Alerts whose owners take longer to find than a claim lasts are asked about once, however many replicas look.
 func TestOwnersThatTakeLongerThanALeaseAreAskedForOnce(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines(t) {
+	for _, engine := range storetest.Engines() {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
 			s := storetest.Open(t, engine.URL(t))
@@ -276,7 +276,7 @@ func TestOwnersThatTakeLongerThanALeaseAreAskedForOnce(t *testing.T) {
 // Owners that take for ever to find hold up no delivery.
 func TestOwnersThatTakeForEverToFindHoldUpNoDelivery(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t, storetest.Engines(t)[0].URL(t), func(o *store.Options) { o.MaxDeliveryAttempts = 20 })
+	s := storetest.Open(t, storetest.Engines()[0].URL(t), func(o *store.Options) { o.MaxDeliveryAttempts = 20 })
 	for _, d := range []incident.Delivery{strangers(40), {
 		ReceivedAt: start, GroupKey: "other",
 		Alerts: []incident.Alert{alert("QueueBuildUp", "llama")},

@@ -21,7 +21,7 @@ const foldedAtATime = 2_000
 // BenchmarkFold folds in the first 2,000 of the deliveries that wait: storms of 200 groups for 16 pools, five alerts
 // each, of which every fourth word is an end. How many wait must not matter.
 func BenchmarkFold(b *testing.B) {
-	for _, engine := range storetest.Engines(b) {
+	for _, engine := range storetest.Engines() {
 		for _, waiting := range []int{2_000, 10_000, 100_000} {
 			b.Run(fmt.Sprintf("%s/%d-wait", engine.Name, waiting), func(b *testing.B) {
 				s := storetest.Open(b, engine.URL(b))

@@ -15,7 +15,7 @@ import (
 // not written again, the plan that it asked for can be approved, and what waited in its inbox is heard.
 func TestAStoreOfVersion2GoesOn(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.Bare(t)

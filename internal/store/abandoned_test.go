@@ -12,7 +12,7 @@ import (
 // Whether the claim before was given back is all that is known of a process that ended in the middle of its work.
 func TestAClaimSaysWhetherTheOneBeforeWasGivenBack(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines(t) {
+	for _, engine := range storetest.Engines() {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
 			url := engine.URL(t)

@@ -270,7 +270,7 @@ func TestTheHeadsAreInTheLogAfterAKill(t *testing.T) {
 // it goes unseen.
 func TestAJournalFromBeforeIsChainedAtTheFirstStart(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.Bare(t)

@@ -137,7 +137,7 @@ func TestRepeatsAtOnceAreKeptOnce(t *testing.T) {
 
 func TestAClickOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
-	e := storetest.Engines(t)[0] // SQLite, which frees claims at the start
+	e := storetest.Engines()[0] // SQLite, which frees claims at the start
 	u := e.URL(t)
 	s := storetest.Open(t, u)
 	keep(t, s, "", "x")

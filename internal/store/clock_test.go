@@ -81,12 +81,15 @@ func TestReplicasWhoseClocksDifferDoNotTakeEachOthersClaims(t *testing.T) {
 // A clock that agrees has nothing to say.
 func TestAClockThatAgreesIsNotMentioned(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
-		var logged lines
-		s := storetest.Open(t, e.URL(t), func(o *store.Options) { o.Logger = logged.logger() })
-		if s.ClockOffset().Abs() > 2*time.Second || logged.count("clock") != 0 {
-			t.Errorf("%s: %s apart, %s", e.Name, s.ClockOffset(), &logged.b)
-		}
+	for _, e := range storetest.Engines() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			var logged lines
+			s := storetest.Open(t, e.URL(t), func(o *store.Options) { o.Logger = logged.logger() })
+			if s.ClockOffset().Abs() > 2*time.Second || logged.count("clock") != 0 {
+				t.Errorf("%s apart, %s", s.ClockOffset(), &logged.b)
+			}
+		})
 	}
 }
 
@@ -129,7 +132,7 @@ func due(t *testing.T, s *store.Store) (incidents, messages int, delivery bool) 
 
 func TestAClockThatIsSetBackStopsNothingAndIsSaid(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			machine, logged := &skewed{}, &lines{}
@@ -180,7 +183,7 @@ func TestClaimsOfAClockThatWasAheadBeforeTheStartEnd(t *testing.T) {
 // The clock may be set back while no process looks.
 func TestAClockThatWasSetBackBeforeTheStartStopsNothing(t *testing.T) {
 	t.Parallel()
-	u := storetest.Engines(t)[0].URL(t)
+	u := storetest.Engines()[0].URL(t)
 	machine := &skewed{by: 3 * time.Hour}
 	s := storetest.Open(t, u, func(o *store.Options) { o.Clock = machine.now })
 	putOff(t, s)

@@ -20,7 +20,7 @@ func inStorm(o *store.Options) { o.Storm = incident.Storm{Incidents: 2, Within: 
 // stormy runs a test in which the third incident of a channel folds.
 func stormy(t *testing.T, fn func(t *testing.T, s *store.Store, url string)) {
 	t.Helper()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			u := e.URL(t)
@@ -288,7 +288,7 @@ func TestReplicasShareADigest(t *testing.T) {
 // Without the setting nothing new folds, and what had folded stays in its digest, which is kept current.
 func TestADigestOutlivesItsSetting(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.URL(t)

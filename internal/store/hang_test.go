@@ -267,7 +267,7 @@ func TestTheServerEndsATransactionThatNobodyEnds(t *testing.T) {
 // Nobody waits for the one writer of SQLite to know whether the store is ready.
 func TestReadyDoesNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t, storetest.Engines(t)[0].URL(t))
+	s := storetest.Open(t, storetest.Engines()[0].URL(t))
 	ok(t, store.InTx(s, t.Context(), func(ctx context.Context, _ *sql.Tx) error {
 		return within(t, "Ready", func() error { return s.Ready(ctx) })
 	}))

@@ -88,7 +88,7 @@ func TestAGroupIsClaimedInOrder(t *testing.T) {
 // One that fails and fails must not keep its group from being heard of until it is given up.
 func TestAGroupGoesOnWithoutWhatKeepsFailing(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()

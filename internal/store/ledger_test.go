@@ -12,7 +12,7 @@ import (
 // A dry run was called a drill, and what was written then is still counted by its present name.
 func TestAWriteThatEndedDrilledIsADryRun(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, url := t.Context(), e.Bare(t)

@@ -137,7 +137,7 @@ func TestASQLiteFileServesOneProcess(t *testing.T) {
 // another replica may be alive, and the lease decides.
 func TestARestartGoesOnWithoutWaitingForLeases(t *testing.T) {
 	t.Parallel()
-	for _, engine := range storetest.Engines(t) {
+	for _, engine := range storetest.Engines() {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
 			u := engine.URL(t)

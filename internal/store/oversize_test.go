@@ -55,7 +55,7 @@ func storedUnbounded(t *testing.T, url string, alerts int) {
 // everybody from then on.
 func TestAnIncidentWithoutBoundsIsBoundedAtTheStart(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.URL(t)

@@ -15,7 +15,7 @@ import (
 // Each sink has its own message of an incident: what one has sent, holds or gave up says nothing of another.
 func TestEverySinkHasItsOwnMessages(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
@@ -67,7 +67,7 @@ func TestEverySinkHasItsOwnMessages(t *testing.T) {
 // Nobody delivers to a sink that is not in the configuration any more, and nobody should be told that it waits.
 func TestASinkThatIsGoneDoesNotWait(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.URL(t)

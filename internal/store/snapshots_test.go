@@ -146,7 +146,7 @@ func TestSnapshotsGoWithTheirIncident(t *testing.T) {
 // A bot of the version before left incidents and no snapshots; from now on they are kept for them, too.
 func TestAStoreOfVersion2TakesSnapshots(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.Bare(t)

@@ -26,7 +26,7 @@ func delivered(t *testing.T, s *store.Store) incident.Message {
 // after the last edit.
 func TestEditsThatOnlyCountWaitAndOthersDoNot(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			s := storetest.Open(t, e.URL(t))

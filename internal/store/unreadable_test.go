@@ -36,7 +36,7 @@ func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, n
 // logged runs a test on every engine with a store whose log can be read.
 func logged(t *testing.T, fn func(t *testing.T, s *store.Store, url string, log *lines)) {
 	t.Helper()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			u, log := e.URL(t), &lines{}

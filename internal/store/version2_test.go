@@ -16,7 +16,7 @@ import (
 // grown is a store whose database a bot with version 2 of the schema has left.
 func grown(t *testing.T, fn func(ctx context.Context, t *testing.T, s *store.Store)) {
 	t.Helper()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			url := e.Bare(t)

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"go/ast"
+	"go/build/constraint"
 	"maps"
 	"slices"
 	"strings"
@@ -77,6 +78,20 @@ func TestTestsAreLeftOutForTheirSizeOnly(t *testing.T) {
 			}
 			return true
 		})
+	}
+}
+
+// What the race detector leaves out by a build tag is a test that no run of a size has.
+func TestTheRaceDetectorLeavesNothingOut(t *testing.T) {
+	t.Parallel()
+	for _, f := range parse(t) {
+		for _, group := range f.ast.Comments {
+			for _, c := range group.List {
+				if x, err := constraint.Parse(c.Text); err == nil && strings.Contains(x.String(), "race") {
+					t.Errorf("%s has %s: a test that takes long asks for size.Medium or size.Large", f.path, c.Text)
+				}
+			}
+		}
 	}
 }
 

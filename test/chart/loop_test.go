@@ -38,7 +38,7 @@ config:
 // are two pods: the first one takes the alert, asks, and is drained; the second one does the rest.
 func TestTheReleaseHealsAnIncident(t *testing.T) {
 	t.Parallel()
-	for _, e := range storetest.Engines(t) {
+	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			if e.Name == "sqlite" {

@@ -23,6 +23,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/ports"
 	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
+	"github.com/vllm-medic/vllm-medic/test/size"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
@@ -30,6 +31,7 @@ import (
 // nothing is forwarded, and what the Prometheus operator would make of the AlertmanagerConfig is made here.
 func TestTheQuickstartLeadsToATestMessage(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	lines := shLines(t, "../../docs/quickstart.md")
 	want := []string{
 		"kubectl --namespace monitoring port-forward ", "vllm-medic init ", "helm upgrade --install ",

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // story is an incident that is played again and again, and what of it is worth a death.
@@ -35,6 +37,13 @@ func undoing(point string) bool {
 	second := strings.HasSuffix(point, " #2") &&
 		(strings.Contains(point, "click") || strings.Contains(point, "PATCH") || strings.Contains(point, "commit proposed"))
 	return second || strings.Contains(point, "undoing") || strings.Contains(point, "store commit watching")
+}
+
+// worst says whether a death at the point is the kind that would change something twice, or never: around a write, and
+// around the answer to a click. These are played in each medium run, the others in a large one.
+func worst(point string) bool {
+	write := strings.Contains(point, "kubernetes PATCH") && !strings.Contains(point, "dry-run")
+	return strings.HasSuffix(point, " #1") && (write || strings.Contains(point, "click"))
 }
 
 // TestNobodyCanTellThatTheBotWasKilled plays each incident again and again: once left alone, once for each commit and
@@ -72,6 +81,9 @@ func TestNobodyCanTellThatTheBotWasKilled(t *testing.T) {
 			for _, at := range points {
 				t.Run(at, func(t *testing.T) {
 					t.Parallel()
+					if !worst(at) {
+						size.Needs(t, size.Large)
+					}
 					r := newRun(t, f, p, once, at)
 					s.play(r)
 					if r.kills != 1 {

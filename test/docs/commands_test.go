@@ -21,7 +21,9 @@ func elsewhere() map[string]string {
 		"go run ./cmd/vllm-medic sandbox": "test/sandbox plays it",
 		"vllm-medic sandbox":              "test/sandbox plays it",
 		"make test":                       "it runs this test",
-		"make test FRESH=1":               ".ci/run runs it",
+		"make test-small":                 "it is the first half of make test",
+		"make test-medium":                "it is the second half of make test",
+		"make test-large":                 "it takes hours",
 		"make lint":                       ".ci/run runs it",
 		"make accuracy":                   "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 

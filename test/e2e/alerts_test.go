@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"testing"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Each of the five alerts of the runbook, from Prometheus' own rule to the recovery that PromQL confirms; two of them
@@ -9,6 +11,7 @@ import (
 
 func TestAQueueIsHealedByScalingOut(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t, letting(400)) // else nobody waits as long as the alert demands
 	w.scenario("queue-backlog")
 	w.message("vLLMQueueBacklog", "2 → 3")
@@ -23,6 +26,7 @@ func TestAQueueIsHealedByScalingOut(t *testing.T) {
 
 func TestAFullCacheIsHealed(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	// 1000: else the policy keeps the cache from filling. A chat would ask for a third step: three replicas take 50 to 75
 	// ms for a token.
 	w := newWorld(t, letting(1000), replace("    knobs:", "    slo: batch\n    knobs:"))
@@ -40,6 +44,7 @@ func TestAFullCacheIsHealed(t *testing.T) {
 // Scaling out is not enough here, and the bot says so: the next step takes it from there.
 func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t, replace("verify_for: 2m", "verify_for: 30s")) // "improved" is said when the time is up
 	w.scenario("abort-spike")
 	w.message("vLLMHighAbortRate", "2 → 3")
@@ -58,6 +63,7 @@ func TestASpikeOfAbortsIsHealedInTwoSteps(t *testing.T) {
 // A step that makes it worse is offered back, with the numbers, and the way back is verified too.
 func TestAStepThatMakesItWorseIsUndone(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.vllm.Fleet.SetWorse(true)
 	w.scenario("high-ttft")
@@ -79,6 +85,7 @@ func TestAStepThatMakesItWorseIsUndone(t *testing.T) {
 
 func TestAFireThatComesBackOpensTheSameMessage(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.scenario("high-ttft")
 	w.message("2 → 3")

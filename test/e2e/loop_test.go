@@ -14,6 +14,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	programs "github.com/vllm-medic/vllm-medic/test/process"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
@@ -37,6 +38,7 @@ func TestHighTTFTIsHealedByScalingOut(t *testing.T) {
 // throttle is reverted when it is over.
 func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	// seven tenths of it fit into the cache with room to spare; of 184 a few are still thrown out now and then
 	w := newWorld(t, letting(160))
 	w.scenario("swapping")
@@ -61,6 +63,7 @@ func TestSwappingIsThrottledAndTheThrottleReverted(t *testing.T) {
 
 func TestADenialLeavesEverythingAsItIs(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.scenario("queue-backlog")
 	w.message("2 → 3")
@@ -75,6 +78,7 @@ func TestADenialLeavesEverythingAsItIs(t *testing.T) {
 
 func TestExpiryMeansNo(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t, replace("expire: 5m", "expire: 3s"))
 	w.scenario("queue-backlog")
 	w.says("Approval expired")
@@ -86,6 +90,7 @@ func TestExpiryMeansNo(t *testing.T) {
 // A dry run reads everything and writes nothing: the API server's own audit log says so.
 func TestADryRunSendsNoWrite(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t, inMode("dry-run"), asUser(dryRunUser))
 	w.scenario("high-ttft")
 	w.message("DRY RUN", "2 → 3")
@@ -112,6 +117,7 @@ func TestADryRunSendsNoWrite(t *testing.T) {
 
 func TestAChangeByAHumanBetweenProposalAndClickWins(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t, replace("refresh: 2s", "refresh: 1h"))
 	w.scenario("high-ttft")
 	w.message("2 → 3")
@@ -151,6 +157,7 @@ func TestTheBotIsKilledWhileTheSignalsSettle(t *testing.T) {
 
 func TestAnAlertThatCarriesOnlyAnInstanceFindsItsPool(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	pods, err := w.c.Client(t).CoreV1().Pods(w.ns).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(pods.Items) == 0 {
@@ -168,6 +175,7 @@ func TestAnAlertThatCarriesOnlyAnInstanceFindsItsPool(t *testing.T) {
 
 func TestAnAlertWithoutAPoolIsVisibleOnce(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	for _, name := range []string{"one", "two"} {
 		w.push(map[string]string{"alertname": "HighTTFT", "namespace": "elsewhere", "model_name": name})
@@ -181,6 +189,7 @@ func TestAnAlertWithoutAPoolIsVisibleOnce(t *testing.T) {
 
 func TestSlackIsDownWhenItBegins(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.slack.Outage(503)
 	w.scenario("high-ttft")

@@ -18,7 +18,7 @@ var kube = kubetest.Share(kubetest.Options{
 // dryRunUser is the bot's own user in the dry run, so that the audit log shows what it alone sent.
 const dryRunUser = "dry-run-bot"
 
-// medic is the built program.
+// medic is the built program, with the race detector.
 var medic string
 
 // atOnce is how many scenarios run at a time. With twelve on two cores Prometheus misses its scrapes for twenty
@@ -33,5 +33,5 @@ func TestMain(m *testing.M) {
 		}
 		defer frail.Stop()
 		return kube.Main(m), nil
-	})
+	}, program.Racing()...)
 }

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Approved, but Prometheus does not answer: what the person saw cannot be checked again, so nothing is written until it
 // can. Where it comes back within a check, so that only a part was read, the step is refused and asked about once more.
 func TestPrometheusIsDownAfterTheApproval(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.scenario("high-ttft")
 	w.message("2 → 3")
@@ -58,6 +60,7 @@ func TestTheAPIServerIsDownAfterTheApproval(t *testing.T) {
 // What was approved goes on while Slack is away; afterwards the thread holds every line once.
 func TestSlackIsDownWhileTheStepRuns(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.scenario("high-ttft")
 	w.message("2 → 3")
@@ -73,6 +76,7 @@ func TestSlackIsDownWhileTheStepRuns(t *testing.T) {
 // An Alertmanager that lost its memory with its pod notifies again of everything that fires.
 func TestAlertmanagerIsRestarted(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(t)
 	w.scenario("high-ttft")
 	w.message("2 → 3")

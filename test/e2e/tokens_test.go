@@ -13,6 +13,7 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/fleet"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // longPrompts come to engines that read them in steps so small that what each step costs before it reads anything is
@@ -33,6 +34,7 @@ func longPrompts(t *testing.T) fleet.Scenario {
 // with the new argument; Prometheus says that it helped.
 func TestALongPrefillIsHealedByALargerBudgetForEachStep(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	w := newWorld(
 		t, serving("--max-num-seqs=64", "--enable-chunked-prefill", "--no-enable-prefix-caching"),
 		replace("max_num_batched_tokens: {min: 2048, max: 16384}",

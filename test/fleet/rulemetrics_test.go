@@ -1,8 +1,3 @@
-//go:build !race
-
-// What is here only works out a lot, on data of its own: the race detector would make it five to ten times slower and
-// has nothing to find in it. make test runs this package a second time without.
-
 package fleet_test
 
 import (

@@ -24,8 +24,8 @@ type Outcome struct {
 	Failed []string
 	// Flaky failed, and passed when they ran again.
 	Flaky []string
-	// Larger is how many tests were skipped because they are larger than the run.
-	Larger int
+	// Larger was skipped because it is larger than the run, and did not run with a larger size later on.
+	Larger []string
 }
 
 // test is one of them; its name is empty for what a package says of itself.
@@ -40,6 +40,27 @@ type event struct {
 	Action, Package, Test, Output string
 }
 
+func (e event) test() test { return test{e.Package, e.Test} }
+
+// each reads the events. A line that is none is an error.
+func each(events io.Reader, read func(event)) error {
+	lines := bufio.NewReader(events)
+	for n := 1; ; n++ {
+		line, end := lines.ReadBytes('\n')
+		if end != nil && end != io.EOF {
+			return fmt.Errorf("read the events of the tests: %w", end)
+		}
+		if len(line) == 0 {
+			return nil
+		}
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read the events of the tests, line %d: %w", n, err)
+		}
+		read(e)
+	}
+}
+
 // Read reads the events of all runs of a test, the oldest first. A line that is no event is an error.
 func Read(events io.Reader) (Outcome, error) {
 	failed := map[test]bool{} // whether it failed when it ran last, for those that ever did
@@ -47,21 +68,12 @@ func Read(events io.Reader) (Outcome, error) {
 	blamed := map[string]bool{} // packages with a test that failed since they began
 	sized := map[test]bool{}    // tests that said that the run is too small for them
 	larger, skipped := map[test]bool{}, map[test]bool{}
-	lines := bufio.NewReader(events)
-	for n := 1; ; n++ {
-		line, end := lines.ReadBytes('\n')
-		if end != nil && end != io.EOF {
-			return Outcome{}, fmt.Errorf("read the events of the tests: %w", end)
-		}
-		if len(line) == 0 {
-			break
-		}
-		var e event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return Outcome{}, fmt.Errorf("read the events of the tests, line %d: %w", n, err)
-		}
-		t := test{e.Package, e.Test}
+	err := each(events, func(e event) {
+		t := e.test()
 		switch {
+		case e.Action == "run": // again, maybe with a larger size
+			delete(sized, t)
+			delete(larger, t)
 		case e.Action == "output":
 			if _, ok := size.OfSkip(e.Output); ok {
 				sized[t] = true
@@ -79,8 +91,14 @@ func Read(events io.Reader) (Outcome, error) {
 		case e.Action == "pass" && failed[t]:
 			failed[t] = false
 		}
+	})
+	if err != nil {
+		return Outcome{}, err
 	}
-	out := Outcome{Larger: len(larger)}
+	var out Outcome
+	for _, t := range slices.SortedFunc(maps.Keys(larger), byName) {
+		out.Larger = append(out.Larger, t.String())
+	}
 	for _, t := range slices.SortedFunc(maps.Keys(failed), byName) {
 		switch {
 		case hasFailedBelow(failed, t):
@@ -120,8 +138,8 @@ func (o Outcome) Line(took time.Duration) string {
 	if !o.Green() {
 		out = fmt.Sprintf("RED in %d min: %s", int(took.Minutes()), strings.Join(o.Failed, ", "))
 	}
-	if o.Larger > 0 {
-		out += fmt.Sprintf(", %d skipped by size", o.Larger)
+	if len(o.Larger) > 0 {
+		out += fmt.Sprintf(", %d skipped by size", len(o.Larger))
 	}
 	if len(o.Flaky) > 0 {
 		out += fmt.Sprintf(", %d flaky: %s", len(o.Flaky), strings.Join(o.Flaky, ", "))

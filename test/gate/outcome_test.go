@@ -1,7 +1,9 @@
 package gate
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +27,17 @@ func TestTheOutcomeIsWhatRanLast(t *testing.T) {
 		"all pass": {began + "pass p T\npass p", Outcome{}},
 		"one is too large": {
 			began + "output p T     x_test.go:1: needs VLLM_MEDIC_TESTS=large\nskip p T\npass p",
-			Outcome{Larger: 1},
+			Outcome{Larger: []string{"p T"}},
+		},
+		"it ran with a larger size": {
+			began + "run p T\noutput p T     x_test.go:1: needs VLLM_MEDIC_TESTS=medium\nskip p T\npass p\n" +
+				"start p\nrun p T\npass p T\npass p",
+			Outcome{},
+		},
+		"it is larger than that, too": {
+			began + "run p T\noutput p T     x_test.go:1: needs VLLM_MEDIC_TESTS=medium\nskip p T\npass p\n" +
+				"start p\nrun p T\noutput p T     x_test.go:2: needs VLLM_MEDIC_TESTS=large\nskip p T\npass p",
+			Outcome{Larger: []string{"p T"}},
 		},
 		"one is skipped": {
 			began + "output p T     x_test.go:1: later\nskip p T\npass p",
@@ -55,16 +67,7 @@ func TestTheOutcomeIsWhatRanLast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var events strings.Builder
-			for line := range strings.Lines(tt.events) {
-				of := append(strings.SplitN(strings.TrimSpace(line), " ", 4), "", "")
-				b, err := json.Marshal(event{of[0], module + of[1], of[2], of[3]})
-				if err != nil {
-					t.Fatal(err)
-				}
-				events.Write(append(b, '\n'))
-			}
-			got, err := Read(strings.NewReader(events.String()))
+			got, err := Read(told(t, tt.events))
 			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -75,6 +78,21 @@ func TestTheOutcomeIsWhatRanLast(t *testing.T) {
 	}
 }
 
+// told is what go test tells of these events, one on a line: what happened, the package, the test, and what it said.
+func told(t *testing.T, events string) io.Reader {
+	t.Helper()
+	var out bytes.Buffer
+	for line := range strings.Lines(events) {
+		of := append(strings.SplitN(strings.TrimSpace(line), " ", 4), "", "")
+		b, err := json.Marshal(event{of[0], module + of[1], of[2], of[3]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(b, '\n'))
+	}
+	return &out
+}
+
 func TestTheLineSaysHowItWent(t *testing.T) {
 	t.Parallel()
 	const took = 41*time.Minute + 59*time.Second
@@ -82,7 +100,7 @@ func TestTheLineSaysHowItWent(t *testing.T) {
 		"GREEN in 41 min":                        {},
 		"GREEN in 41 min, 1 flaky: test/crash T": {Flaky: []string{"test/crash T"}},
 		"RED in 41 min: a T, b U, 1 flaky: c V":  {Failed: []string{"a T", "b U"}, Flaky: []string{"c V"}},
-		"GREEN in 41 min, 153 skipped by size":   {Larger: 153},
+		"GREEN in 41 min, 2 skipped by size":     {Larger: []string{"a T", "b U"}},
 	} {
 		if got := of.Line(took); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -99,25 +117,22 @@ func TestTheLineSaysHowItWent(t *testing.T) {
 func TestOnlyWhatFailsAndThenPassesIsForgiven(t *testing.T) {
 	t.Parallel()
 	tools.Binary(t, "gotestsum")
-	for pkg, tt := range map[string]struct {
-		stage string
-		want  Outcome
-	}{
-		"passes": {"plain", Outcome{}},
-		"flaky":  {"plain", Outcome{Flaky: []string{"flaky TestFlaky/at_first"}}},
-		"fails":  {"plain", Outcome{Failed: []string{"fails TestFails/always"}}},
-		"panics": {"plain", Outcome{Failed: []string{"panics TestPanics"}}},
-		"races":  {"units", Outcome{Failed: []string{"races TestRaces"}}},
-		"main":   {"plain", Outcome{Failed: []string{"main"}}},
-		"broken": {"plain", Outcome{Failed: []string{"broken"}}},
+	for pkg, want := range map[string]Outcome{
+		"passes": {},
+		"flaky":  {Flaky: []string{"flaky TestFlaky/at_first"}},
+		"fails":  {Failed: []string{"fails TestFails/always"}},
+		"panics": {Failed: []string{"panics TestPanics"}},
+		"races":  {Failed: []string{"races TestRaces"}},
+		"main":   {Failed: []string{"main"}},
+		"broken": {Failed: []string{"broken"}},
 	} {
 		t.Run(pkg, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), "scripts/test.sh", tt.stage)
+			cmd := exec.CommandContext(t.Context(), "scripts/test.sh", "small")
 			cmd.Dir = filepath.Join("..", "..")
 			cmd.Env = append(os.Environ(), "PACKAGES=./test/gate/testdata/"+pkg, "TEST_EVENTS="+dir, "SHUFFLE=1",
-				"FRESH=1", "FLAKY="+filepath.Join(dir, "ran"))
+				"FRESH=1", "TESTS=", "FLAKY="+filepath.Join(dir, "ran"))
 			said, err := cmd.CombinedOutput()
 			f, opened := os.Open(filepath.Join(dir, "all.json"))
 			if opened != nil {
@@ -130,10 +145,10 @@ func TestOnlyWhatFailsAndThenPassesIsForgiven(t *testing.T) {
 					names[n] = strings.TrimPrefix(names[n], "test/gate/testdata/")
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" || read != nil {
+			if diff := cmp.Diff(want, got); diff != "" || read != nil {
 				t.Errorf("%v (-want +got):\n%s\n%s", read, diff, said)
 			}
-			if (err == nil) != tt.want.Green() {
+			if (err == nil) != want.Green() {
 				t.Errorf("the run ended with %v\n%s", err, said)
 			}
 		})

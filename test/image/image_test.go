@@ -91,7 +91,7 @@ func TestEveryPathThatIsCopiedReachesTheBuild(t *testing.T) {
 
 func TestTheBuildMakesAStaticProgramThatRuns(t *testing.T) {
 	t.Parallel()
-	size.Needs(t, size.Medium)
+	size.Needs(t, size.Large)
 	build, shipped := stages(t)
 	folder := t.TempDir()
 	build.run(t, folder, map[string]string{"RELEASE": "v1.2.3-test"})

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Patience bounds every wait of every test, and only a failure reaches it: a test that has a shorter one of its own asks
-// how busy the machine is. A quiet one needs three seconds for a whole cluster; a busy one with two cores, which compiles
-// all tests beside it, sometimes forty times that.
+// Patience bounds every wait of every test, and only a failure reaches it: a test that has a shorter one of its own
+// asks how busy the machine is. A quiet one needs three seconds for a whole cluster; a busy one with two cores, which
+// compiles all tests beside it, sometimes forty times that.
 const Patience = 4 * time.Minute
 
 const (

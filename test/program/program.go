@@ -14,11 +14,15 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
-// Main is TestMain of a package that runs a command: it builds the command's package into a folder that is removed at
-// the end, hands both to run, and exits with its code. run has to undo what it does before it returns. In a small run
-// nothing is built, and the path of the program is empty.
-func Main(pkg string, run func(folder, program string) (code int, err error)) {
-	code, err := inFolder(pkg, run)
+// Racing are the flags of go build for a program with the race detector. SQLite is C that was translated: nothing of
+// ours is in its memory, and under the detector it takes four times as long.
+func Racing() []string { return []string{"-race", "-gcflags=modernc.org/...=-race=false"} }
+
+// Main is TestMain of a package that runs a command: it builds the command's package with these flags into a folder
+// that is removed at the end, hands both to run, and exits with its code. run has to undo what it does before it
+// returns. In a small run nothing is built, and the path of the program is empty.
+func Main(pkg string, run func(folder, program string) (code int, err error), flags ...string) {
+	code, err := inFolder(pkg, run, flags)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -26,7 +30,9 @@ func Main(pkg string, run func(folder, program string) (code int, err error)) {
 	os.Exit(code)
 }
 
-func inFolder(pkg string, run func(folder, program string) (code int, err error)) (code int, err error) {
+func inFolder(
+	pkg string, run func(folder, program string) (code int, err error), flags []string,
+) (code int, err error) {
 	folder, err := os.MkdirTemp("", "vllm-medic-test-")
 	if err != nil {
 		return 1, err
@@ -35,7 +41,7 @@ func inFolder(pkg string, run func(folder, program string) (code int, err error)
 	var built string
 	of, err := size.OfRun()
 	if err == nil && of >= size.Medium {
-		built, err = buildInto(context.Background(), folder, pkg)
+		built, err = buildInto(context.Background(), folder, pkg, flags)
 	}
 	if err != nil {
 		return 1, err
@@ -43,30 +49,28 @@ func inFolder(pkg string, run func(folder, program string) (code int, err error)
 	return run(folder, built)
 }
 
-// Build builds the package of a command, such as ../../cmd/vllm-medic, for one test, a medium one, and returns the
-// program's path.
-func Build(t testing.TB, pkg string) string {
+// Build builds the package of a command, such as ../../cmd/vllm-medic, with these flags for one test, a medium one, and
+// returns the program's path.
+func Build(t testing.TB, pkg string, flags ...string) string {
 	t.Helper()
 	size.Needs(t, size.Medium)
-	path, err := buildInto(t.Context(), t.TempDir(), pkg)
+	path, err := buildInto(t.Context(), t.TempDir(), pkg, flags)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// buildInto builds the package of a command into the folder and returns the program's path. With VLLM_MEDIC_TEST_RACE=1
-// it gets the race detector; without, it is static, as the shipped one is: what Go has compiled for the image and for
-// the linters serves here, too. The test itself needs no detector for that: it would slow down the fleets and the Slack
-// that the program talks to.
-func buildInto(ctx context.Context, folder, pkg string) (string, error) {
+// buildInto builds the package of a command into the folder and returns the program's path. Without the race detector
+// it is static, as the shipped one is: what Go has compiled for the image and for the linters serves here, too. With
+// it, the test itself needs none: it would slow down the fleets and the Slack that the program talks to.
+func buildInto(ctx context.Context, folder, pkg string, flags []string) (string, error) {
 	path := filepath.Join(folder, filepath.Base(pkg))
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, pkg) //nolint:gosec // a package of ours
-	if os.Getenv("VLLM_MEDIC_TEST_RACE") == "1" {
-		cmd.Args = slices.Insert(cmd.Args, 2, "-race", "-gcflags=modernc.org/...=-race=false")
+	args := slices.Concat([]string{"build"}, flags, []string{"-o", path, pkg})
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // a package of ours
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if slices.Contains(flags, "-race") {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	} else {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
 	_, err := cmd.Output()
 	if exit := (&exec.ExitError{}); errors.As(err, &exit) {

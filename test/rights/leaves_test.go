@@ -23,6 +23,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/leaves"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 var update = flag.Bool("update", false, "write what no policy had to refuse into testdata")
@@ -79,6 +80,7 @@ func (k fullKind) spec(t *testing.T) map[string]any {
 // are valid.
 func TestEachLeafOfARealObjectButTheKnobsOwnIsHeld(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	g := guard(t)
 	g.may(t)
 	for _, k := range fullKinds() {
@@ -94,6 +96,7 @@ func TestEachLeafOfARealObjectButTheKnobsOwnIsHeld(t *testing.T) {
 // The same of a scale, whose only field is the knob's own.
 func TestEachLeafOfARealScaleButTheReplicasIsHeld(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	g := guard(t)
 	g.may(t)
 	g.create(t, deployments, object("apps/v1", "Deployment", "deployed", part(t, fullSpec(t, "Deployment"), noPart)))

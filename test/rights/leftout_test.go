@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vllm-medic/vllm-medic/test/leaves"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // leftOut says, by pattern, why no object that an API server takes has a field of its type, or none beside the others.
@@ -55,6 +56,7 @@ const alpha = "an alpha field, which the API server drops"
 // too many, as when an alpha field becomes a field.
 func TestTheFullObjectsHaveEveryFieldOfTheirTypes(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	c := kube.Cluster(t)
 	g, used, unset := guarded{c: c, ns: c.Namespace(t)}, map[string]bool{}, map[string][]string{}
 	for _, k := range fullKinds() {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // The API server changes managedFields with every write, the bot's own included, and drops entries of others by itself
@@ -11,6 +13,7 @@ import (
 // object goes with them.
 func TestWhoHasSetWhichFieldIsAllThatAThiefMayChange(t *testing.T) {
 	t.Parallel()
+	size.Needs(t, size.Large)
 	g := guard(t)
 	was := g.create(t, hpas, object("autoscaling/v2", "HorizontalPodAutoscaler", "deployed",
 		fullSpec(t, "HorizontalPodAutoscaler")))

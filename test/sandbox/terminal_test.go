@@ -8,12 +8,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vllm-medic/vllm-medic/test/program"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
-// inTerminal runs the sandbox in a terminal of its own, as a person does.
+// inTerminal runs the sandbox in a terminal of its own, as a person does: a large test.
 func inTerminal(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := prepared(t, args...)
+	size.Needs(t, size.Large)
+	r := prepared(t, program.Build(t, medic), args...)
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)

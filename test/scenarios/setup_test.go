@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/identity"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // secret is a value that must never show; setup checks that no journey prints it.
@@ -58,6 +60,9 @@ func setup(env *testscript.Env, m *metrics) error {
 	t, ok := env.T().(testing.TB)
 	if !ok {
 		return errors.New("the test is not a testing.TB")
+	}
+	if err := needsItsSize(t, env.WorkDir); err != nil {
+		return err
 	}
 	j := &journey{t: t, told: t.TempDir()}
 	env.Values[journeyKey{}] = j
@@ -108,6 +113,30 @@ func setup(env *testscript.Env, m *metrics) error {
 		})
 		return os.WriteFile(path, []byte(text), 0o600)
 	})
+}
+
+// sizeOfFile begins a file whose journey is no medium test.
+const sizeOfFile = "# size: "
+
+// needsItsSize leaves the journey out of a run that is smaller than its file says in the first line.
+func needsItsSize(t testing.TB, dir string) error {
+	t.Helper()
+	name := strings.TrimPrefix(filepath.Base(dir), "script-") + ".txtar"
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	text, has := strings.CutPrefix(first, sizeOfFile)
+	if !has {
+		return nil
+	}
+	var needs size.Size
+	if err := needs.UnmarshalText([]byte(text)); err != nil {
+		return fmt.Errorf("%s:1: %w", name, err)
+	}
+	size.Needs(t, needs)
+	return nil
 }
 
 // provide puts the files that most journeys need into the folder: the webhook's token, an alert, and medic.yaml. A

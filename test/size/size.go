@@ -31,17 +31,27 @@ var names = []string{"small", "medium", "large"}
 
 func (s Size) String() string { return names[s] }
 
-// OfRun is the size of this run. Another name than those of the sizes is an error.
-func OfRun() (Size, error) {
-	name := os.Getenv(Variable)
-	if name == "" {
-		return Small, nil
-	}
-	n := slices.Index(names, name)
+// MarshalText is the name of the size.
+func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the name of a size. Another one is an error.
+func (s *Size) UnmarshalText(name []byte) error {
+	n := slices.Index(names, string(name))
 	if n < 0 {
-		return Small, fmt.Errorf("%s is %q: want %s", Variable, name, strings.Join(names, ", "))
+		return fmt.Errorf("the size of tests is %q: want %s", name, strings.Join(names, ", "))
 	}
-	return Size(n), nil
+	*s = Size(n)
+	return nil
+}
+
+// OfRun is the size of this run. Another name than those of the sizes is an error.
+func OfRun() (s Size, err error) {
+	if name := os.Getenv(Variable); name != "" {
+		if err = s.UnmarshalText([]byte(name)); err != nil {
+			err = fmt.Errorf("%s: %w", Variable, err)
+		}
+	}
+	return s, err
 }
 
 // Needs skips the test in a run that is smaller than s. It may be called any number of times.

@@ -30,7 +30,7 @@ func TestAnUnknownSizeFails(t *testing.T) {
 	t.Setenv(Variable, "huge")
 	r := &recorder{TB: t}
 	Needs(r, Small)
-	if !strings.Contains(r.failed, `VLLM_MEDIC_TESTS is "huge": want small, medium, large`) {
+	if !strings.Contains(r.failed, `VLLM_MEDIC_TESTS: the size of tests is "huge": want small, medium, large`) {
 		t.Errorf("it failed with %q", r.failed)
 	}
 }

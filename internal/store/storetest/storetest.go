@@ -19,7 +19,6 @@ import (
 
 	"github.com/vllm-medic/vllm-medic/internal/store"
 	"github.com/vllm-medic/vllm-medic/test/postgres"
-	"github.com/vllm-medic/vllm-medic/test/size"
 )
 
 // Engine opens fresh, empty databases of one kind.
@@ -31,20 +30,15 @@ type Engine struct {
 	Bare func(t testing.TB) string
 }
 
-// Engines lists SQLite first, and from a medium run on PostgreSQL.
-func Engines(t testing.TB) []Engine {
-	t.Helper()
-	out := []Engine{{Name: "sqlite", URL: SQLite, Bare: func(t testing.TB) string {
-		return "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
-	}}}
-	run, err := size.OfRun()
-	if err != nil {
-		t.Fatal(err)
+// Engines lists SQLite first, and then PostgreSQL, whose URL leaves a test out of a small run: it is asked for in a
+// subtest of its own.
+func Engines() []Engine {
+	return []Engine{
+		{Name: "sqlite", URL: SQLite, Bare: func(t testing.TB) string {
+			return "sqlite://" + filepath.Join(t.TempDir(), "medic.db")
+		}},
+		{Name: "postgres", URL: PostgreSQL, Bare: PostgreSQL},
 	}
-	if run < size.Medium {
-		return out
-	}
-	return append(out, Engine{Name: "postgres", URL: PostgreSQL, Bare: PostgreSQL})
 }
 
 // PostgreSQL makes a fresh database without any schema for a medium test, and returns its URL. It is gone after the

@@ -20,10 +20,14 @@ func main() {
 	code := flag.Int("code", 0, "how the tests ended")
 	seconds := flag.Int("seconds", 0, "how long the run took")
 	tree := flag.String("tree", "", "the `hash` of what was tested")
+	page := flag.String("parts", "", "the `file` with the parts of which each test has to be one that was left out")
 	log := flag.String("log", "", "the `file` that gets a line for each run")
 	flag.Parse()
 	took := time.Duration(*seconds) * time.Second
 	outcome, err := readOutcome(*events, *code, flag.Args())
+	if err == nil {
+		err = partOf(&outcome, *page)
+	}
 	if err == nil {
 		err = appendRecord(*log, outcome.Record(time.Now(), *tree, took))
 	}
@@ -56,6 +60,22 @@ func readOutcome(events string, code int, failed []string) (gate.Outcome, error)
 	}
 	outcome.Failed = append(outcome.Failed, failed...)
 	return outcome, nil
+}
+
+// partOf has a test fail that was left out for its size and that no part of the page runs.
+func partOf(outcome *gate.Outcome, page string) error {
+	text, err := os.ReadFile(page) //nolint:gosec // as above
+	if err != nil {
+		return err
+	}
+	parts, err := gate.Parts(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	for _, test := range gate.WithoutPart(outcome.Larger, parts) {
+		outcome.Failed = append(outcome.Failed, test+" (left out, and in no part of "+page+")")
+	}
+	return nil
 }
 
 // appendRecord adds the line to the log, which it makes where there is none; no path means no log.

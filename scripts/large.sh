@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs the large tests, part by part, as test/large.md has them. What was green on this tree is not run again, so a run that
+# was ended goes on where it was.
+#
+#   scripts/large.sh [PART...]  all parts, or those that are named
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/prepare.sh
+scripts/tools.sh prom kube kwok helm crds slack grafana gotestsum
+tree=$(git rev-parse 'HEAD^{tree}')
+done=${XDG_CACHE_HOME:-$HOME/.cache}/vllm-medic/large/$tree
+# A tree with changes has no name, so what it has run is not remembered.
+[ -z "$(git status --porcelain)" ] || done=$(mktemp -d)
+mkdir -p "$done"
+parts=$(go run ./test/gate/cmd/parts -page test/large.md "$@")
+red=()
+while read -r name package pattern; do
+  if [ -e "$done/$name" ]; then
+    echo "$name: green before, in $(cat "$done/$name") s"
+    continue
+  fi
+  begin=$SECONDS
+  if PACKAGES=./$package TESTS=$pattern scripts/test.sh large </dev/null; then
+    echo $((SECONDS - begin)) >"$done/$name"
+    echo "$name: green in $((SECONDS - begin)) s"
+  else
+    red+=("$name")
+    echo "$name: RED in $((SECONDS - begin)) s"
+  fi
+done <<<"$parts"
+[ ${#red[@]} = 0 ] || { echo "RED: ${red[*]}" >&2; exit 1; }

@@ -1,0 +1,48 @@
+// Command parts prints the parts of the large tests, one on a line: its name, its package, and an expression for go
+// test -run, which is missing for all tests of the package. Its arguments are the names of the parts that are wanted.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/vllm-medic/vllm-medic/test/gate"
+)
+
+func main() {
+	page := flag.String("page", "test/large.md", "the `file` with the table")
+	flag.Parse()
+	if err := write(*page, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func write(page string, wanted []string) error {
+	text, err := os.ReadFile(page) //nolint:gosec // a file that whoever starts this names
+	if err != nil {
+		return err
+	}
+	parts, err := gate.Parts(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	names := make([]string, len(parts))
+	for n, p := range parts {
+		names[n] = p.Name
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%s has no part %q: it has %s", page, name, strings.Join(names, ", "))
+		}
+	}
+	for _, p := range parts {
+		if len(wanted) == 0 || slices.Contains(wanted, p.Name) {
+			fmt.Println(p.Name, p.Package, p.Pattern())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const page = `# Parts
+
+| part | package | tests | unseen | after |
+|---|---|---|---|---|
+| a | test/a | all | much | x |
+| b | test/b | TestOne TestTwo | little | y |
+`
+
+func TestPartsAreRead(t *testing.T) {
+	t.Parallel()
+	got, err := Parts(page)
+	want := []Part{{Name: "a", Package: "test/a"}, {Name: "b", Package: "test/b", Tests: []string{"TestOne", "TestTwo"}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
+	if got[0].Pattern() != "" || got[1].Pattern() != "^(TestOne|TestTwo)$" {
+		t.Errorf("patterns %q and %q", got[0].Pattern(), got[1].Pattern())
+	}
+	for text, says := range map[string]string{
+		"":                               "no table of parts",
+		page + "| a | b | c |\n":         "five columns",
+		page + "| c | d | | e | f |":     "five columns",
+		page + "| a | b | c | d | e |\n": `two parts "a"`,
+	} {
+		if _, err := Parts(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A large test that is in no part would never run again.
+func TestWhatIsLargeIsInAPart(t *testing.T) {
+	t.Parallel()
+	parts, err := Parts(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	larger := []string{"test/a TestA/sub", "test/b TestTwo", "test/b TestThree/x", "test/b TestThree/y", "test/c TestA"}
+	if got := WithoutPart(larger, parts); !slices.Equal(got, []string{"test/b TestThree", "test/c TestA"}) {
+		t.Errorf("without a part: %q", got)
+	}
+}
+
+// The parts of the project name packages that are there.
+func TestTheParts(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../large.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := Parts(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if info, err := os.Stat("../../" + p.Package); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
