@@ -14,6 +14,16 @@ var (
 	ReadClaimed  = (*Store).readClaimed
 )
 
+// HoldSave has a copy of a SQLite file that is gone wait: begun is closed when it begins, and it goes on when goOn is.
+func HoldSave(s *Store, begun chan<- struct{}, goOn <-chan struct{}) {
+	save := s.file.save
+	s.file.save = func(ctx context.Context, to string) error {
+		close(begun)
+		<-goOn
+		return save(ctx, to)
+	}
+}
+
 // ShiftClock has the store believe that PostgreSQL's clock was so far ahead when it was asked last.
 func ShiftClock(s *Store, by time.Duration) {
 	s.clock.mu.Lock()

@@ -44,6 +44,9 @@ type sqliteFile struct {
 	// background runs a function that the end of the store waits for.
 	background func(fn func())
 
+	// rescuing lets one copy be made at a time: a file may go again before the first one is complete.
+	rescuing sync.Mutex
+
 	mu     sync.Mutex
 	opened map[string]os.FileInfo
 	// largest is the largest size that the file had; cut is what was seen when it was cut off, which only a restart takes
@@ -155,6 +158,8 @@ func (f *sqliteFile) shrunk(ctx context.Context, size int64) error {
 // wherever it is by now, takes what is in the write-ahead log, which must not be read as that of a file that was put
 // in its place. When only the log or its index is gone, that is enough.
 func (f *sqliteFile) rescue(ctx context.Context) {
+	f.rescuing.Lock()
+	defer f.rescuing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	f.mu.Lock()
@@ -177,6 +182,10 @@ func (f *sqliteFile) rescue(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.copied = true
+	if f.gone == nil { // the file came back while the copy was made
+		f.forget(ctx)
+		return
+	}
 	f.logger.WarnContext(ctx, "all that the bot knows was saved; restart the bot: it takes the copy when the database "+
 		"file is missing or empty", "file", to)
 }
@@ -192,7 +201,7 @@ func (f *sqliteFile) copyTo(ctx context.Context, to string) error {
 	return os.Rename(to+".part", to)
 }
 
-// forget removes a copy that is older than the file, which is back.
+// forget removes a copy that is older than the file, which is back. A copy that is still being made removes itself.
 func (f *sqliteFile) forget(ctx context.Context) {
 	if !f.copied {
 		return

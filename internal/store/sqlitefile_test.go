@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,6 +104,26 @@ func TestASQLiteFileThatComesBackIsUsedAgain(t *testing.T) {
 	eventually(t, "deliveries are taken", func() bool { return deliver(t.Context(), s) == nil })
 	if logged.count("the database file is back") != 1 {
 		t.Errorf("the log: %s", &logged.b)
+	}
+}
+
+// A file that comes back while the copy is still being made leaves no copy: a later start would take it for newer.
+func TestACopyThatIsReadyAfterTheFileIsBackIsNotKept(t *testing.T) {
+	t.Parallel()
+	path, begun, goOn := filepath.Join(t.TempDir(), "medic.db"), make(chan struct{}), make(chan struct{})
+	s := storetest.Open(t, "sqlite://"+path)
+	store.HoldSave(s, begun, goOn)
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release) // before the store is closed, which waits for the copy
+	ok(t, os.Rename(path, path+".elsewhere"))
+	refuses(t, s, "was deleted or replaced")
+	<-begun
+	ok(t, os.Rename(path+".elsewhere", path))
+	eventually(t, "the store is ready", func() bool { return s.Ready(t.Context()) == nil })
+	release()
+	ok(t, s.Close())
+	if _, err := os.Stat(path + ".saved"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the copy is kept: %v", err)
 	}
 }
 
