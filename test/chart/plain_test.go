@@ -63,8 +63,11 @@ func TestThePlainManifestsAreTheChart(t *testing.T) {
 	}
 	ns := c.Namespace(t)
 	for _, o := range all {
-		if o.GetNamespace() == "vllm-medic" {
+		switch o.GetNamespace() {
+		case "vllm-medic":
 			o.SetNamespace(ns) // which is there
+		case "":
+			o.SetName(o.GetName() + "-" + ns) // the page that is followed has made those of the name
 		}
 	}
 	tried(t, c, all[1:]) // without the namespace, which other tests make
