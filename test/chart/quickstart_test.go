@@ -77,7 +77,8 @@ func newQuickstart(t *testing.T) *quickstart {
 	w.ns = w.c.Namespace(t)
 	w.models = w.ns
 	w.slack = fakeslack.Start(t, fakeslack.Options{
-		SocketMode: true, PingEvery: time.Second, AllowedLinks: []string{"http://", "https://"},
+		SocketMode: true, PingEvery: time.Second, ClickWithin: process.Patience,
+		AllowedLinks: []string{"http://", "https://"},
 	})
 	w.serve()
 	targets := filepath.Join(t.TempDir(), "vllm.json")

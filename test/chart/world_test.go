@@ -57,7 +57,8 @@ func newWorld(t *testing.T, values string, secrets map[string]string) *world {
 	w := &world{t: t, c: withMonitoring(t), secrets: secrets, began: time.Now().UTC()}
 	w.ns, w.models = w.c.Namespace(t), w.c.Namespace(t)
 	w.slack = fakeslack.Start(t, fakeslack.Options{
-		SocketMode: true, PingEvery: time.Second, AllowedLinks: []string{"http://", "https://"},
+		SocketMode: true, PingEvery: time.Second, ClickWithin: process.Patience,
+		AllowedLinks: []string{"http://", "https://"},
 	})
 	w.serve()
 	targets := filepath.Join(t.TempDir(), "vllm.json")

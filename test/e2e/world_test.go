@@ -15,6 +15,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
 	"github.com/vllm-medic/vllm-medic/test/ports"
+	programs "github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
@@ -95,7 +96,9 @@ func newWorld(t *testing.T, settings ...setting) *world {
 	w.api, w.slackAddr, w.amAddr = ports.ForTest(t), ports.ForTest(t), ports.ForTest(t)
 	w.c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
 	w.ns = w.c.Namespace(t)
-	w.slack = fakeslack.Start(t, fakeslack.Options{AllowedLinks: []string{"http://", "https://"}})
+	w.slack = fakeslack.Start(t, fakeslack.Options{
+		AllowedLinks: []string{"http://", "https://"}, ClickWithin: programs.Patience,
+	})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("what Slack shows:\n%s", w.story())

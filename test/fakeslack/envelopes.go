@@ -121,7 +121,8 @@ func (s *Server) deliverEnvelope(ctx context.Context, sent *sentClick) (ClickRes
 }
 
 func (s *Server) awaitAck(ctx context.Context, c *socket, id string, answered <-chan ack) (ack, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, clickTimeout, fmt.Errorf("no acknowledgement within %s", clickTimeout))
+	within := s.opts.ClickWithin
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no acknowledgement within %s", within))
 	defer cancel()
 	select {
 	case got, ok := <-answered:

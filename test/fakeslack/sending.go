@@ -64,13 +64,13 @@ func (s *Server) deliver(ctx context.Context, sent *sentClick) (ClickResult, err
 		s.mu.Unlock()
 		return s.deliverEnvelope(ctx, sent)
 	}
-	target, client := s.opts.InteractivityURL, s.opts.HTTPClient
+	target, client, within := s.opts.InteractivityURL, s.opts.HTTPClient, s.opts.ClickWithin
 	result := sent.result
 	s.mu.Unlock()
 	if target == "" {
 		return result, fmt.Errorf("%w: no interactivity URL is set", ErrNoAnswer)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, clickTimeout, fmt.Errorf("no answer within %s", clickTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %s", within))
 	defer cancel()
 	start := time.Now()
 	status, body, err := post(ctx, client, target, sent)

@@ -1,9 +1,10 @@
-// Package machine shares one machine among test processes. A test that starts a control plane or a whole scenario needs
-// a part of it; when too many of them run at once, scrapes and rollouts come late and every wait gets longer. So each
-// process reserves its places, and waits while others have them.
+// Package machine shares one machine among the test processes of a checkout. A test that starts a control plane or a
+// whole scenario needs a part of it; when too many of them run at once, scrapes and rollouts come late and every wait
+// gets longer. So each process reserves its places, and waits while others have them.
 package machine
 
 import (
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -51,7 +52,11 @@ func Reserve(places int) error {
 	if run, err := size.OfRun(); err != nil || run == size.Small {
 		return err
 	}
-	if err := own.take(folder(), min(places, Places()), Places(), told()); err != nil {
+	dir, err := folder()
+	if err == nil {
+		err = own.take(dir, min(places, Places()), Places(), told())
+	}
+	if err != nil {
 		return fmt.Errorf("reserve %d places for tests on this machine: %w", places, err)
 	}
 	return nil
@@ -74,9 +79,24 @@ func (r *reservation) take(dir string, places, all int, say func(waited time.Dur
 	return err
 }
 
-// folder is one for each user: nobody else may be able to hold a test up.
-func folder() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("vllm-medic-tests-%d", os.Getuid()))
+// folder is one for each checkout and user: no other run may be able to hold a test up.
+func folder() (string, error) {
+	checkout, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(checkout, "go.mod")); err == nil {
+			break
+		}
+		above := filepath.Dir(checkout)
+		if above == checkout {
+			return "", errors.New("no folder above this one has a go.mod")
+		}
+		checkout = above
+	}
+	sum := sha256.Sum256([]byte(checkout))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("vllm-medic-tests-%d-%x", os.Getuid(), sum[:6])), nil
 }
 
 // told says once that the process waits, and at last for how long it did. go test shows it with the package's result.

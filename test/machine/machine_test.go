@@ -2,6 +2,7 @@ package machine
 
 import (
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -100,5 +101,30 @@ func TestAProcessReservesOnce(t *testing.T) {
 	}
 	if err := closeAll(r.held); err != nil {
 		t.Error(err)
+	}
+}
+
+// Another checkout has places of its own: a run of it, maybe one that hangs, holds nobody up.
+func TestAnotherCheckoutHasItsOwnPlaces(t *testing.T) {
+	places := map[string]bool{}
+	for range 2 {
+		checkout := t.TempDir()
+		if err := os.WriteFile(filepath.Join(checkout, "go.mod"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{checkout, filepath.Join(checkout, "test", "crash")} {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(dir)
+			of, err := folder()
+			if err != nil {
+				t.Fatal(err)
+			}
+			places[of] = true
+		}
+	}
+	if len(places) != 2 {
+		t.Errorf("two checkouts have these places: %v", places)
 	}
 }

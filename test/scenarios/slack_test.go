@@ -23,6 +23,7 @@ func (j *journey) workspace(env *testscript.Env) string {
 	if j.slack == nil {
 		j.slack = fakeslack.Start(j.t, fakeslack.Options{
 			SocketMode: true, Token: "xoxb-" + secret, AppToken: "xapp-" + secret, PingEvery: time.Second,
+			ClickWithin: programs.Patience,
 		})
 		env.Setenv("SLACK_BOT_TOKEN", j.slack.Token())
 		env.Setenv("SLACK_APP_TOKEN", j.slack.AppToken())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
+	"github.com/vllm-medic/vllm-medic/test/process"
 )
 
 // event is what reached one of Bolt's listeners.
@@ -50,7 +51,7 @@ const buttons = `[{"type":"container","title":{"type":"plain_text","text":"more"
 // startBolt returns a workspace with a message that has two buttons, and the bot that Bolt runs for it.
 func startBolt(t *testing.T, metadata string, socketMode bool) (*fakeslack.Server, *node, fakeslack.ClickRequest) {
 	t.Helper()
-	s := fakeslack.Start(t, fakeslack.Options{})
+	s := fakeslack.Start(t, fakeslack.Options{ClickWithin: process.Patience})
 	env := []string{"SLACK_SIGNING_SECRET=" + s.SigningSecret(), "SLACK_VIEW=" + fmt.Sprintf(form, metadata)}
 	if socketMode {
 		s.SetSocketMode(true)
