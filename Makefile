@@ -1,4 +1,4 @@
-.PHONY: help run test test-small test-medium test-large test-under-load gate accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
+.PHONY: help run test test-small test-medium test-large test-touched test-under-load gate accuracy efficacy stores lint fmt build tools fuzz bench clean gallery release vulncheck licenses
 
 RELEASE ?= dev
 
@@ -24,6 +24,9 @@ test-medium: ## what starts real programs; alone, it runs the small tests as wel
 
 test-large: ## what takes minutes and is in no gate, part by part (test/large.md); PARTS="crash journeys" are some of them
 	@scripts/large.sh $(PARTS)
+
+test-touched: ## the parts of it that the commits since BASE (origin/main) touch
+	@scripts/large.sh --touched $(or $(BASE),origin/main)
 
 test-under-load: ## the whole incidents five times on a machine that is busy with something else (apt-get install stress-ng)
 	@stress-ng --cpu 4 --quiet & load=$$!; trap "kill $$load" EXIT; VLLM_MEDIC_TOOLS=$$(scripts/tools.sh --print) \

@@ -2,7 +2,8 @@
 # Runs the large tests, part by part, as test/large.md has them. What was green on this tree is not run again, so a run that
 # was ended goes on where it was.
 #
-#   scripts/large.sh [PART...]  all parts, or those that are named
+#   scripts/large.sh [PART...]       all parts, or those that are named
+#   scripts/large.sh --touched BASE  those that are run after a change that a commit since BASE has made
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/prepare.sh
@@ -12,7 +13,12 @@ done=${XDG_CACHE_HOME:-$HOME/.cache}/vllm-medic/large/$tree
 # A tree with changes has no name, so what it has run is not remembered.
 [ -z "$(git status --porcelain)" ] || done=$(mktemp -d)
 mkdir -p "$done"
+if [ "${1:-}" = --touched ]; then
+  mapfile -t changed < <(git diff --name-only "$2...HEAD")
+  set -- -touched "${changed[@]}"
+fi
 parts=$(go run ./test/gate/cmd/parts -page test/large.md "$@")
+[ -n "$parts" ] || { echo "no part is touched"; exit 0; }
 red=()
 while read -r name package pattern; do
   if [ -e "$done/$name" ]; then

@@ -45,6 +45,14 @@ formatted() {
   nothing "not formatted (make fmt):" "$({ "$bin/gofumpt" -l .; "$bin/goimports" -local "$module" -l .; } 2>&1 | sort -u)"
 }
 
+# A test that fails now and then costs everybody's work: it is mended or taken out of the gate within 14 days.
+mended() {
+  local day
+  day=$(date -d '-14 days' +%F 2>/dev/null || date -v-14d +%F)
+  nothing "open in test/flaky.md for more than 14 days:" \
+    "$(awk -F ' *[|] *' -v day="$day" '$3 ~ /^20/ && $3 < day && $6 == "open" { print $2 }' test/flaky.md)"
+}
+
 linted() { "$bin/golangci-lint" config verify && "$bin/golangci-lint" run ./...; }
 
 # What makes a release is in modules of its own. The others below the tree hold no code but the main function of kubectl,
@@ -91,6 +99,7 @@ check format formatted
 check scripts scripts
 check sleep unslept
 check pins pinned
+check flaky mended
 check linters linted
 linters=$!
 check modules nested

@@ -8,7 +8,7 @@
 # data race and more than 20 failures are red at once: nobody knows what they hide.
 # In the environment: PACKAGES are tested in place of all, and of them TESTS, an expression as go test -run has; FRESH=1 also
 # runs small tests of which Go keeps results; SHUFFLE=SEED is the order of those that always run, random without; TEST_EVENTS is
-# a folder that keeps what go test told, all of it in all.json.
+# a folder that keeps what go test told, all of it in all.json, and in times the seconds of each size.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 self=scripts/test.sh
@@ -116,11 +116,13 @@ for size in $SIZES; do
   [ "$size $code" != "small 0" ] || scripts/tools.sh --compiled
   cp "$TEST_EVENTS/$size.json" "$TEST_EVENTS/smaller.json"
   echo "the $size tests took $((SECONDS - from)) s"
+  echo "$size $((SECONDS - from))" >>"$TEST_EVENTS/times"
 done
 rm "$TEST_EVENTS/smaller.json"
 echo "all together, and what failed again:"
-code=0
+from=$SECONDS code=0
 gotestsum --format none --hide-summary=skipped --rerun-fails=2 --rerun-fails-max-failures=20 --rerun-fails-abort-on-data-race \
   --jsonfile "$TEST_EVENTS/all.json" --raw-command -- "$self" --again || code=$?
+echo "again $((SECONDS - from))" >>"$TEST_EVENTS/times"
 echo "the tests took $((SECONDS - begin)) s"
 exit $code

@@ -23,7 +23,8 @@ func elsewhere() map[string]string {
 		"make test":                       "it runs this test",
 		"make test-small":                 "it is the first half of make test",
 		"make test-medium":                "it is the second half of make test",
-		"make test-large":                 "it takes hours",
+		"make test-large":                 "it takes an hour",
+		"make test-touched":               "it takes as long as the parts that are touched",
 		"make lint":                       ".ci/run runs it",
 		"make accuracy":                   "TestAccuracyDoesNotFall of test/diagnosis does what it does",
 

@@ -24,6 +24,8 @@ type Outcome struct {
 	Failed []string
 	// Flaky failed, and passed when they ran again.
 	Flaky []string
+	// Tests are how many ended, subtests included, each counted once.
+	Tests int
 	// Larger was skipped because it is larger than the run, and did not run with a larger size later on.
 	Larger []string
 }
@@ -67,9 +69,12 @@ func Read(events io.Reader) (Outcome, error) {
 	broken := map[test]bool{}
 	blamed := map[string]bool{} // packages with a test that failed since they began
 	sized := map[test]bool{}    // tests that said that the run is too small for them
-	larger, skipped := map[test]bool{}, map[test]bool{}
+	larger, skipped, ended := map[test]bool{}, map[test]bool{}, map[test]bool{}
 	err := each(events, func(e event) {
 		t := e.test()
+		if t.name != "" && (e.Action == "pass" || e.Action == "fail") {
+			ended[t] = true
+		}
 		switch {
 		case e.Action == "run": // again, maybe with a larger size
 			delete(sized, t)
@@ -95,7 +100,7 @@ func Read(events io.Reader) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var out Outcome
+	out := Outcome{Tests: len(ended)}
 	for _, t := range slices.SortedFunc(maps.Keys(larger), byName) {
 		out.Larger = append(out.Larger, t.String())
 	}

@@ -13,6 +13,8 @@ type Part struct {
 	Name, Package string
 	// Tests are the names of the tests; nil are all of the package.
 	Tests []string
+	// By are the files and folders whose changes it is run after.
+	By []string
 }
 
 // columns are those of a row, with what is before the first and after the last one.
@@ -33,7 +35,7 @@ func Parts(page string) ([]Part, error) {
 		if len(cells) != columns || slices.Contains(cells[1:columns-1], "") {
 			return nil, fmt.Errorf("a part has five columns: %q", line)
 		}
-		p := Part{Name: cells[1], Package: cells[2], Tests: strings.Fields(cells[3])}
+		p := Part{Name: cells[1], Package: cells[2], Tests: strings.Fields(cells[3]), By: strings.Fields(cells[5])}
 		if cells[3] == "all" {
 			p.Tests = nil
 		}
@@ -58,6 +60,13 @@ func (p Part) Pattern() string {
 		names[n] = regexp.QuoteMeta(name)
 	}
 	return "^(" + strings.Join(names, "|") + ")$"
+}
+
+// Touched says whether the part is run after a change of one of these files.
+func (p Part) Touched(files []string) bool {
+	return slices.ContainsFunc(files, func(file string) bool {
+		return slices.ContainsFunc(p.By, func(by string) bool { return file == by || strings.HasPrefix(file, by+"/") })
+	})
 }
 
 // WithoutPart are the tests, of those that a run has left out for their size, that no part runs.

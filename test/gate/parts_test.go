@@ -13,14 +13,17 @@ const page = `# Parts
 
 | part | package | tests | unseen | after |
 |---|---|---|---|---|
-| a | test/a | all | much | x |
-| b | test/b | TestOne TestTwo | little | y |
+| a | test/a | all | much | docs go.mod |
+| b | test/b | TestOne TestTwo | little | test/b |
 `
 
 func TestPartsAreRead(t *testing.T) {
 	t.Parallel()
 	got, err := Parts(page)
-	want := []Part{{Name: "a", Package: "test/a"}, {Name: "b", Package: "test/b", Tests: []string{"TestOne", "TestTwo"}}}
+	want := []Part{
+		{Name: "a", Package: "test/a", By: []string{"docs", "go.mod"}},
+		{Name: "b", Package: "test/b", Tests: []string{"TestOne", "TestTwo"}, By: []string{"test/b"}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got):\n%s", err, diff)
 	}
@@ -39,6 +42,21 @@ func TestPartsAreRead(t *testing.T) {
 	}
 }
 
+func TestAPartIsTouchedByItsFilesAndFolders(t *testing.T) {
+	t.Parallel()
+	parts, err := Parts(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]bool{
+		"docs/a.md": true, "go.mod": true, "go.mod.bak": false, "docs2/a.md": false, "": false,
+	} {
+		if got := parts[0].Touched([]string{"README.md", file}); got != want {
+			t.Errorf("%q: %t", file, got)
+		}
+	}
+}
+
 // A large test that is in no part would never run again.
 func TestWhatIsLargeIsInAPart(t *testing.T) {
 	t.Parallel()
@@ -52,7 +70,7 @@ func TestWhatIsLargeIsInAPart(t *testing.T) {
 	}
 }
 
-// The parts of the project name packages that are there.
+// The parts of the project name packages, files and folders that are there.
 func TestTheParts(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../large.md")
@@ -64,8 +82,10 @@ func TestTheParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range parts {
-		if info, err := os.Stat("../../" + p.Package); err != nil || !info.IsDir() {
-			t.Errorf("%s: %v", p.Name, err)
+		for _, path := range append(p.By, p.Package) {
+			if _, err := os.Stat("../../" + path); err != nil {
+				t.Errorf("%s: %v", p.Name, err)
+			}
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Command verdict ends .ci/run: it prints in one line how the run went, adds the line to the log of runs on this
-// machine, and ends with 1 when the run was red. Its arguments are what failed beside the tests.
+// Command verdict ends .ci/run: it prints where the time went, a stage on a line, and how the run went in one line,
+// which it adds to the log of runs on this machine, and ends with 1 when the run was red. Its arguments are what failed
+// beside the tests.
 package main
 
 import (
@@ -16,20 +17,23 @@ import (
 )
 
 func main() {
-	events := flag.String("events", "", "the `file` with what go test told; where it is missing nothing was tested")
+	var r run
+	flag.StringVar(&r.folder, "events", "", "the `folder` with what scripts/test.sh kept of the tests")
+	flag.StringVar(&r.tree, "tree", "", "the `hash` of what was tested")
+	flag.StringVar(&r.log, "log", "", "the `file` that gets a line for each run")
+	flag.StringVar(&r.parts, "parts", "", "the `file` with the parts of the large tests")
+	flag.StringVar(&r.flaky, "flaky", "", "the `file` with the tests that are known to be flaky")
 	code := flag.Int("code", 0, "how the tests ended")
 	seconds := flag.Int("seconds", 0, "how long the run took")
-	tree := flag.String("tree", "", "the `hash` of what was tested")
-	page := flag.String("parts", "", "the `file` with the parts of which each test has to be one that was left out")
-	log := flag.String("log", "", "the `file` that gets a line for each run")
 	flag.Parse()
 	took := time.Duration(*seconds) * time.Second
-	outcome, err := readOutcome(*events, *code, flag.Args())
+	outcome, err := r.outcome(*code)
 	if err == nil {
-		err = partOf(&outcome, *page)
+		err = r.stages(outcome)
 	}
+	outcome.Failed = append(outcome.Failed, flag.Args()...)
 	if err == nil {
-		err = appendRecord(*log, outcome.Record(time.Now(), *tree, took))
+		err = appendRecord(r.log, outcome.Record(time.Now(), r.tree, took))
 	}
 	if err != nil {
 		outcome.Failed = append(outcome.Failed, strings.ReplaceAll(err.Error(), "\n", " "))
@@ -40,53 +44,91 @@ func main() {
 	}
 }
 
-// readOutcome returns the outcome of the tests, and of what else failed. Where the tests ended with another code than 0
-// and none of them failed, something ended them.
-func readOutcome(events string, code int, failed []string) (gate.Outcome, error) {
-	f, err := os.Open(events) //nolint:gosec // a file that whoever starts this names
+// run is what is known of one: a folder, the hash of a tree, and files.
+type run struct{ folder, tree, log, parts, flaky string }
+
+// outcome is that of the tests. Where they ended with another code than 0 and none of them failed, something ended
+// them; where all.json is missing none ran. A test that is too large for the run fails when no part has it, and one
+// that was flaky before when it is not on the list.
+func (r run) outcome(code int) (gate.Outcome, error) {
+	out, err := r.read("all")
 	if errors.Is(err, fs.ErrNotExist) {
-		return gate.Outcome{Failed: append([]string{"no test ran"}, failed...)}, nil
+		return gate.Outcome{Failed: []string{"no test ran"}}, nil
 	}
+	if err != nil {
+		return gate.Outcome{}, err
+	}
+	if code != 0 && out.Green() {
+		out.Failed = []string{fmt.Sprintf("the tests, with code %d", code)}
+	}
+	page, err := os.ReadFile(r.parts)
+	if err != nil {
+		return out, err
+	}
+	parts, err := gate.Parts(string(page))
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", r.parts, err)
+	}
+	for _, test := range gate.WithoutPart(out.Larger, parts) {
+		out.Failed = append(out.Failed, test+" (left out, and in no part of "+r.parts+")")
+	}
+	log, err := os.ReadFile(r.log)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, err
+	}
+	if page, err = os.ReadFile(r.flaky); err != nil {
+		return out, err
+	}
+	for _, test := range gate.Unlisted(string(log), string(page), time.Now()) {
+		out.Failed = append(out.Failed, test+" (flaky before, and not in "+r.flaky+")")
+	}
+	return out, nil
+}
+
+// read reads what go test told in one of the stages, or "all" of it.
+func (r run) read(stage string) (gate.Outcome, error) {
+	f, err := os.Open(filepath.Join(r.folder, stage+".json")) //nolint:gosec // a file that scripts/test.sh made
 	if err != nil {
 		return gate.Outcome{}, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	outcome, err := gate.Read(f)
-	if err != nil {
-		return gate.Outcome{}, err
-	}
-	if code != 0 && outcome.Green() {
-		outcome.Failed = []string{fmt.Sprintf("the tests, with code %d", code)}
-	}
-	outcome.Failed = append(outcome.Failed, failed...)
-	return outcome, nil
+	return gate.Read(f)
 }
 
-// partOf has a test fail that was left out for its size and that no part of the page runs.
-func partOf(outcome *gate.Outcome, page string) error {
-	text, err := os.ReadFile(page) //nolint:gosec // as above
+// stages prints the table of the stages; the file times has a line for each that began: its name and its seconds.
+func (r run) stages(all gate.Outcome) error {
+	text, err := os.ReadFile(filepath.Join(r.folder, "times"))
 	if err != nil {
 		return err
 	}
-	parts, err := gate.Parts(string(text))
-	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
+	var stages []gate.Stage
+	for line := range strings.Lines(string(text)) {
+		var seconds int
+		var s gate.Stage
+		if _, err := fmt.Sscan(line, &s.Name, &seconds); err != nil {
+			return fmt.Errorf("the times of the stages: %q: %w", line, err)
+		}
+		s.Took = time.Duration(seconds) * time.Second
+		switch of, err := r.read(s.Name); {
+		case err == nil:
+			s.Tests, s.Larger = of.Tests, len(of.Larger)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		case s.Name == "again":
+			s.Again = len(all.Failed) + len(all.Flaky)
+		}
+		stages = append(stages, s)
 	}
-	for _, test := range gate.WithoutPart(outcome.Larger, parts) {
-		outcome.Failed = append(outcome.Failed, test+" (left out, and in no part of "+page+")")
-	}
+	fmt.Print(gate.Table(stages))
 	return nil
 }
 
-// appendRecord adds the line to the log, which it makes where there is none; no path means no log.
+// appendRecord adds the line to the log, which it makes where there is none.
 func appendRecord(path, line string) error {
-	if path == "" {
-		return nil
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // as above
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // a file that is asked for
 	if err != nil {
 		return err
 	}
