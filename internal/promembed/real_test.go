@@ -51,7 +51,9 @@ func copied(t *testing.T) (theirs http.RoundTripper, ours *promembed.Prometheus,
 	exporters[1].Set(fmt.Sprintf(page, 2, 20)) // restarted
 	running.WaitFor(t, `vllm:prompt_tokens_total == 150`)
 	running.WaitFor(t, `vllm:prompt_tokens_total == 20`)
+	// What was scraped before this moment may be stored after it; what a later scrape brought comes after both.
 	at = time.Now().Truncate(time.Millisecond)
+	running.WaitFor(t, fmt.Sprintf(`count(timestamp(up) > %s) == 2`, seconds(at)))
 	theirs = redirected{running.URL}
 	return theirs, copyOf(t, theirs, at), at
 }

@@ -1,7 +1,9 @@
 package promembed_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/vllm-medic/vllm-medic/internal/promembed"
+	"github.com/vllm-medic/vllm-medic/test/process"
 	"github.com/vllm-medic/vllm-medic/test/promtest"
 )
 
@@ -203,7 +206,6 @@ func TestARealPrometheusListsAndTellsTheSame(t *testing.T) {
 		Targets: targets, Rules: []string{steady}, Alertmanagers: []string{strings.TrimPrefix(am.URL, "http://")},
 		Args: []string{"--web.external-url=http://prometheus.example.com/"},
 	})
-	theirs.WaitFor(t, `count(ALERTS{alertstate="firing"}) == 2 and count(ALERTS{alertstate="pending"}) == 2`)
 	ours := ruled(t, steady)
 	for _, target := range targets {
 		target.Labels["job"] = "vllm"
@@ -219,10 +221,18 @@ func TestARealPrometheusListsAndTellsTheSame(t *testing.T) {
 		"/api/v1/rules", "/api/v1/rules?exclude_alerts=true", "/api/v1/alerts",
 		"/api/v1/rules?exclude_alerts=perhaps",
 	} {
-		_, want := get(t, redirected{theirs.URL}, path)
 		_, got := get(t, ours, path)
-		if diff := gocmp.Diff(timeless(decoded(want)), timeless(decoded(got))); diff != "" {
-			t.Errorf("%s (-real +ours):\n%s", path, diff)
+		// Until a group is evaluated for the second time its last rules may have no result yet; and where a scrape was
+		// missed, the real one is without those series for a second.
+		err := process.Until(t.Context(), func(context.Context) error {
+			_, want := get(t, redirected{theirs.URL}, path)
+			if diff := gocmp.Diff(timeless(decoded(want)), timeless(decoded(got))); diff != "" {
+				return fmt.Errorf("%s (-real +ours):\n%s", path, diff)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 	if got := vector(t, ours, `{__name__="waiting:sum", of="fleet"}`, start); len(got) != 2 {
