@@ -13,10 +13,10 @@ import (
 // Larger is what of a run was too large for it and fits the next one: an expression for go test -run with the names of
 // the tests, and their packages. Where nothing is, both are empty. What is larger still is not part of it.
 func Larger(events io.Reader, next size.Size) (tests string, packages []string, err error) {
-	left := map[test]size.Size{}
-	err = each(events, func(e event) {
+	left := map[testName]size.Size{}
+	err = readEvents(events, func(e event) {
 		if s, ok := size.OfSkip(e.Output); e.Action == "output" && ok {
-			left[e.test()] = s
+			left[e.testName()] = s
 		}
 	})
 	if err != nil {

@@ -24,16 +24,18 @@ type Outcome struct {
 	Failed []string
 	// Flaky failed, and passed when they ran again.
 	Flaky []string
+	// Said is what each of those said when it failed first.
+	Said map[string]string
 	// Tests are how many ended, subtests included, each counted once.
 	Tests int
 	// Larger was skipped because it is larger than the run, and did not run with a larger size later on.
 	Larger []string
 }
 
-// test is one of them; its name is empty for what a package says of itself.
-type test struct{ pkg, name string }
+// testName is that of one of them; its name is empty for what a package says of itself.
+type testName struct{ pkg, name string }
 
-func (t test) String() string {
+func (t testName) String() string {
 	return strings.TrimSpace(strings.TrimPrefix(t.pkg, module) + " " + t.name)
 }
 
@@ -42,10 +44,10 @@ type event struct {
 	Action, Package, Test, Output string
 }
 
-func (e event) test() test { return test{e.Package, e.Test} }
+func (e event) testName() testName { return testName{e.Package, e.Test} }
 
-// each reads the events. A line that is none is an error.
-func each(events io.Reader, read func(event)) error {
+// readEvents reads the events. A line that is none is an error.
+func readEvents(events io.Reader, read func(event)) error {
 	lines := bufio.NewReader(events)
 	for n := 1; ; n++ {
 		line, end := lines.ReadBytes('\n')
@@ -65,13 +67,14 @@ func each(events io.Reader, read func(event)) error {
 
 // Read reads the events of all runs of a test, the oldest first. A line that is no event is an error.
 func Read(events io.Reader) (Outcome, error) {
-	failed := map[test]bool{} // whether it failed when it ran last, for those that ever did
-	broken := map[test]bool{}
-	blamed := map[string]bool{} // packages with a test that failed since they began
-	sized := map[test]bool{}    // tests that said that the run is too small for them
-	larger, skipped, ended := map[test]bool{}, map[test]bool{}, map[test]bool{}
-	err := each(events, func(e event) {
-		t := e.test()
+	failed := map[testName]bool{} // whether it failed when it ran last, for those that ever did
+	broken := map[testName]bool{}
+	blamed := map[string]bool{}  // packages with a test that failed since they began
+	sized := map[testName]bool{} // tests that said that the run is too small for them
+	larger, skipped, ended := map[testName]bool{}, map[testName]bool{}, map[testName]bool{}
+	saying, said := map[testName]*strings.Builder{}, map[testName]string{} // in this run; when it failed first
+	err := readEvents(events, func(e event) {
+		t := e.testName()
 		if t.name != "" && (e.Action == "pass" || e.Action == "fail") {
 			ended[t] = true
 		}
@@ -79,7 +82,11 @@ func Read(events io.Reader) (Outcome, error) {
 		case e.Action == "run": // again, maybe with a larger size
 			delete(sized, t)
 			delete(larger, t)
+			saying[t] = &strings.Builder{}
 		case e.Action == "output":
+			if saying[t] != nil {
+				_, _ = saying[t].WriteString(e.Output) // a Builder takes everything
+			}
 			if _, ok := size.OfSkip(e.Output); ok {
 				sized[t] = true
 			}
@@ -91,16 +98,22 @@ func Read(events io.Reader) (Outcome, error) {
 			blamed[e.Package] = false
 		case e.Action == "fail" && e.Test != "":
 			failed[t], blamed[e.Package] = true, true
+			if said[t] == "" && saying[t] != nil {
+				said[t] = saying[t].String()
+			}
 		case e.Action == "fail" && !blamed[e.Package]:
 			broken[t] = true
 		case e.Action == "pass" && failed[t]:
 			failed[t] = false
 		}
+		if e.Action == "pass" || e.Action == "skip" || e.Action == "fail" {
+			delete(saying, t)
+		}
 	})
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Tests: len(ended)}
+	out := Outcome{Tests: len(ended), Said: map[string]string{}}
 	for _, t := range slices.SortedFunc(maps.Keys(larger), byName) {
 		out.Larger = append(out.Larger, t.String())
 	}
@@ -111,6 +124,7 @@ func Read(events io.Reader) (Outcome, error) {
 			out.Failed = append(out.Failed, t.String())
 		default:
 			out.Flaky = append(out.Flaky, t.String())
+			out.Said[t.String()] = said[t]
 		}
 	}
 	for _, t := range slices.SortedFunc(maps.Keys(broken), byName) {
@@ -122,10 +136,10 @@ func Read(events io.Reader) (Outcome, error) {
 	return out, nil
 }
 
-func byName(a, b test) int { return strings.Compare(a.String(), b.String()) }
+func byName(a, b testName) int { return strings.Compare(a.String(), b.String()) }
 
 // hasFailedBelow says whether it failed because a subtest of it did, which is named in its place.
-func hasFailedBelow(failed map[test]bool, t test) bool {
+func hasFailedBelow(failed map[testName]bool, t testName) bool {
 	for other, is := range failed {
 		if other.pkg == t.pkg && strings.HasPrefix(other.name, t.name+"/") && is == failed[t] {
 			return true

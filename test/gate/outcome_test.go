@@ -17,8 +17,8 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
-// uncounted leaves out how many tests there were.
-var uncounted = cmpopts.IgnoreFields(Outcome{}, "Tests")
+// uncounted leaves out how many tests there were, and what they said.
+var uncounted = cmpopts.IgnoreFields(Outcome{}, "Tests", "Said")
 
 // Each test counts once, however often it ran, and neither those that were left out nor the packages count.
 func TestTestsAreCountedOnce(t *testing.T) {
@@ -89,6 +89,18 @@ func TestTheOutcomeIsWhatRanLast(t *testing.T) {
 	}
 	if _, err := Read(strings.NewReader("{}\nok\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a line that is no event: %v", err)
+	}
+}
+
+// Of a test that failed and passed again, and of no other, it is kept what it said the first time.
+func TestWhatAFlakeSaidIsKept(t *testing.T) {
+	t.Parallel()
+	got, err := Read(told(t, "start p\nrun p T\nrun p U\noutput p T one\noutput p U other\noutput p T two\n"+
+		"fail p T\nfail p U\nfail p\nstart p\nrun p T\noutput p T later\nfail p T\nfail p\n"+
+		"start p\nrun p T\noutput p T well\npass p T\npass p"))
+	want := map[string]string{"p T": "onetwo"}
+	if diff := cmp.Diff(want, got.Said); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 

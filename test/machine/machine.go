@@ -52,7 +52,7 @@ func Reserve(places int) error {
 	if run, err := size.OfRun(); err != nil || run == size.Small {
 		return err
 	}
-	dir, err := folder()
+	dir, err := placesFolder()
 	if err == nil {
 		err = own.take(dir, min(places, Places()), Places(), told())
 	}
@@ -79,8 +79,8 @@ func (r *reservation) take(dir string, places, all int, say func(waited time.Dur
 	return err
 }
 
-// folder is one for each checkout and user: no other run may be able to hold a test up.
-func folder() (string, error) {
+// placesFolder is one for each checkout and user: no other run may be able to hold a test up.
+func placesFolder() (string, error) {
 	checkout, err := os.Getwd()
 	if err != nil {
 		return "", err

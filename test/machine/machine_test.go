@@ -117,7 +117,7 @@ func TestAnotherCheckoutHasItsOwnPlaces(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Chdir(dir)
-			of, err := folder()
+			of, err := placesFolder()
 			if err != nil {
 				t.Fatal(err)
 			}

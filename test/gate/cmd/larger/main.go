@@ -18,13 +18,13 @@ func main() {
 	events := flag.String("events", "", "the `file` with what go test told of the run")
 	flag.TextVar(&next, "size", size.Medium, "the `size` that runs now")
 	flag.Parse()
-	if err := write(*events, next); err != nil {
+	if err := printLarger(*events, next); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func write(events string, next size.Size) (err error) {
+func printLarger(events string, next size.Size) (err error) {
 	f, err := os.Open(events) //nolint:gosec // a file that whoever starts this names
 	if err != nil {
 		return err

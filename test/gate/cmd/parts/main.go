@@ -17,13 +17,13 @@ func main() {
 	page := flag.String("page", "test/large.md", "the `file` with the table")
 	touched := flag.Bool("touched", false, "the arguments are files that have changed")
 	flag.Parse()
-	if err := write(*page, flag.Args(), *touched); err != nil {
+	if err := printParts(*page, flag.Args(), *touched); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func write(page string, args []string, touched bool) error {
+func printParts(page string, args []string, touched bool) error {
 	text, err := os.ReadFile(page) //nolint:gosec // a file that whoever starts this names
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 // Command verdict ends .ci/run: it prints where the time went, a stage on a line, and how the run went in one line,
-// which it adds to the log of runs on this machine, and ends with 1 when the run was red. Its arguments are what failed
-// beside the tests.
+// which it adds to the log of runs on this machine, and ends with 1 when the run was red. What a test said that failed
+// and passed again is added to flakes.log beside it. Its arguments are what failed beside the tests.
 package main
 
 import (
@@ -27,13 +27,18 @@ func main() {
 	seconds := flag.Int("seconds", 0, "how long the run took")
 	flag.Parse()
 	took := time.Duration(*seconds) * time.Second
-	outcome, err := r.outcome(*code)
+	outcome, err := r.ofTests(*code)
 	if err == nil {
-		err = r.stages(outcome)
+		err = r.printStages(outcome)
 	}
 	outcome.Failed = append(outcome.Failed, flag.Args()...)
 	if err == nil {
-		err = appendRecord(r.log, outcome.Record(time.Now(), r.tree, took))
+		err = appendTo(r.log, outcome.Record(time.Now(), r.tree, took))
+	}
+	for _, test := range outcome.Flaky {
+		if err == nil {
+			err = appendTo(filepath.Join(filepath.Dir(r.log), "flakes.log"), r.tree+" "+test+"\n"+outcome.Said[test])
+		}
 	}
 	if err != nil {
 		outcome.Failed = append(outcome.Failed, strings.ReplaceAll(err.Error(), "\n", " "))
@@ -47,11 +52,11 @@ func main() {
 // run is what is known of one: a folder, the hash of a tree, and files.
 type run struct{ folder, tree, log, parts, flaky string }
 
-// outcome is that of the tests. Where they ended with another code than 0 and none of them failed, something ended
-// them; where all.json is missing none ran. A test that is too large for the run fails when no part has it, and one
-// that was flaky before when it is not on the list.
-func (r run) outcome(code int) (gate.Outcome, error) {
-	out, err := r.read("all")
+// ofTests is the outcome of the tests. Where they ended with another code than 0 and none of them failed, something
+// ended them; where all.json is missing none ran. A test that is too large for the run fails when no part has it, and
+// one that was flaky before when it is not on the list.
+func (r run) ofTests(code int) (gate.Outcome, error) {
+	out, err := r.readStage("all")
 	if errors.Is(err, fs.ErrNotExist) {
 		return gate.Outcome{Failed: []string{"no test ran"}}, nil
 	}
@@ -85,8 +90,8 @@ func (r run) outcome(code int) (gate.Outcome, error) {
 	return out, nil
 }
 
-// read reads what go test told in one of the stages, or "all" of it.
-func (r run) read(stage string) (gate.Outcome, error) {
+// readStage reads what go test told in one of the stages, or "all" of it.
+func (r run) readStage(stage string) (gate.Outcome, error) {
 	f, err := os.Open(filepath.Join(r.folder, stage+".json")) //nolint:gosec // a file that scripts/test.sh made
 	if err != nil {
 		return gate.Outcome{}, err
@@ -95,8 +100,8 @@ func (r run) read(stage string) (gate.Outcome, error) {
 	return gate.Read(f)
 }
 
-// stages prints the table of the stages; the file times has a line for each that began: its name and its seconds.
-func (r run) stages(all gate.Outcome) error {
+// printStages prints the table of the stages; the file times has a line for each that began: its name and its seconds.
+func (r run) printStages(all gate.Outcome) error {
 	text, err := os.ReadFile(filepath.Join(r.folder, "times"))
 	if err != nil {
 		return err
@@ -109,7 +114,7 @@ func (r run) stages(all gate.Outcome) error {
 			return fmt.Errorf("the times of the stages: %q: %w", line, err)
 		}
 		s.Took = time.Duration(seconds) * time.Second
-		switch of, err := r.read(s.Name); {
+		switch of, err := r.readStage(s.Name); {
 		case err == nil:
 			s.Tests, s.Larger = of.Tests, len(of.Larger)
 		case !errors.Is(err, fs.ErrNotExist):
@@ -123,8 +128,8 @@ func (r run) stages(all gate.Outcome) error {
 	return nil
 }
 
-// appendRecord adds the line to the log, which it makes where there is none.
-func appendRecord(path, line string) error {
+// appendTo adds the line to the log, which it makes where there is none.
+func appendTo(path, line string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
