@@ -101,6 +101,22 @@ type Alert struct {
 	GeneratorURL     string
 }
 
+// Model is the alert as Alertmanager has it.
+func (a Alert) Model() model.Alert {
+	return model.Alert{
+		Labels: labelSet(a.Labels), Annotations: labelSet(a.Annotations), StartsAt: a.StartsAt, EndsAt: a.EndsAt,
+		GeneratorURL: a.GeneratorURL,
+	}
+}
+
+func labelSet(in map[string]string) model.LabelSet {
+	out := make(model.LabelSet, len(in))
+	for name, v := range in {
+		out[model.LabelName(name)] = model.LabelValue(v)
+	}
+	return out
+}
+
 // EvaluateRules evaluates every rule at a time, writes what it records and the series ALERTS and ALERTS_FOR_STATE, and
 // returns what is to be sent to Alertmanager: alerts that began to fire or were resolved, and the others again after
 // the resend delay. Call it at rising times. A rule that cannot be evaluated keeps its alerts and does not stop the

@@ -156,10 +156,8 @@ func (m *monitor) evaluate(ctx context.Context) error {
 	found, err := m.prom.EvaluateRules(ctx, time.Now())
 	alerts := make([]model.Alert, 0, len(found))
 	for _, a := range found {
-		alerts = append(alerts, model.Alert{
-			Labels: labelSet(a.Labels), Annotations: labelSet(a.Annotations), StartsAt: a.StartsAt, EndsAt: a.EndsAt,
-			GeneratorURL: m.linked(a.GeneratorURL),
-		})
+		a.GeneratorURL = m.linked(a.GeneratorURL)
+		alerts = append(alerts, a.Model())
 	}
 	return errors.Join(err, m.am.Put(alerts...)) //nolint:contextcheck // groups live as long as Alertmanager runs
 }
@@ -172,14 +170,6 @@ func (m *monitor) linked(raw string) string {
 	}
 	u.Host = m.own
 	return u.String()
-}
-
-func labelSet(in map[string]string) model.LabelSet {
-	out := make(model.LabelSet, len(in))
-	for name, v := range in {
-		out[model.LabelName(name)] = model.LabelValue(v)
-	}
-	return out
 }
 
 // alerts are the names of the alerts that fire, and of others that are pending, in a line; empty when there are none.

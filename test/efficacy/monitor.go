@@ -80,22 +80,11 @@ func (m *monitor) evaluate(now time.Time) error {
 		if m.first.IsZero() && a.EndsAt.After(now) {
 			m.first = now
 		}
-		alerts = append(alerts, model.Alert{
-			Labels: labelSet(a.Labels), Annotations: labelSet(a.Annotations), StartsAt: a.StartsAt, EndsAt: a.EndsAt,
-			GeneratorURL: a.GeneratorURL,
-		})
+		alerts = append(alerts, a.Model())
 	}
 	if m.world.am == nil {
 		return err
 	}
 	slices.SortFunc(alerts, func(a, b model.Alert) int { return int(a.Fingerprint()>>33) - int(b.Fingerprint()>>33) })
 	return errors.Join(err, m.world.am.Put(alerts...))
-}
-
-func labelSet(in map[string]string) model.LabelSet {
-	out := make(model.LabelSet, len(in))
-	for name, v := range in {
-		out[model.LabelName(name)] = model.LabelValue(v)
-	}
-	return out
 }
