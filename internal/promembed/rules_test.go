@@ -225,7 +225,7 @@ func TestARealPrometheusListsAndTellsTheSame(t *testing.T) {
 		// Until a group is evaluated for the second time its last rules may have no result yet; and where a scrape was
 		// missed, the real one is without those series for a second.
 		err := process.Until(t.Context(), func(context.Context) error {
-			_, want := get(t, redirected{theirs.URL}, path)
+			_, want := get(t, redirected{theirs.URL}, path) //nolint:contextcheck // the test's
 			if diff := gocmp.Diff(timeless(decoded(want)), timeless(decoded(got))); diff != "" {
 				return fmt.Errorf("%s (-real +ours):\n%s", path, diff)
 			}

@@ -86,7 +86,8 @@ func TestARealPrometheusScrapesTheSame(t *testing.T) {
 		}
 		_, got := get(t, ours, "/api/v1/query?"+form("query", everything, "time", seconds(at)))
 		err = process.Until(t.Context(), func(context.Context) error {
-			_, want := get(t, redirected{theirs.URL}, "/api/v1/query?"+form("query", everything))
+			query := "/api/v1/query?" + form("query", everything)
+			_, want := get(t, redirected{theirs.URL}, query) //nolint:contextcheck // the test's
 			if diff := gocmp.Diff(now(t, want), now(t, got)); diff != "" {
 				return fmt.Errorf("%s (-real +ours):\n%s", what, diff)
 			}
