@@ -26,6 +26,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/actions"
 	"github.com/vllm-medic/vllm-medic/internal/incident"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
+	"github.com/vllm-medic/vllm-medic/test/simkube"
 )
 
 // kube is one real API server with controllers for all tests of the package.
@@ -108,7 +109,7 @@ type cluster interface {
 func underTest(t *testing.T) cluster {
 	t.Helper()
 	if onSimulated() {
-		return sandbox(t)
+		return simkube.Start(t)
 	}
 	c := kube.Cluster(t)
 	enforce(t, c)

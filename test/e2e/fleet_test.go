@@ -27,15 +27,15 @@ func (w *world) follow(ctx context.Context) {
 		// The API server is down in some scenarios; then the fleet stays as it is.
 		if pods, err := w.ready(ctx); err == nil && len(pods) > 0 {
 			if w.args == nil {
-				must(w.t, w.vllm.Fleet.SetReplicas(len(pods)))
+				must(w.t, w.fleet.SetReplicas(len(pods)))
 			} else {
-				must(w.t, w.vllm.Fleet.SetPods(pods))
+				must(w.t, w.fleet.SetPods(pods))
 			}
 		}
-		if p, err := w.c.Dynamic(w.t).Resource(policies).Namespace(w.ns).Get(ctx, model, metav1.GetOptions{}); err == nil {
+		if p, err := w.objects(policies).Get(ctx, model, metav1.GetOptions{}); err == nil {
 			limit, _, err := unstructured.NestedInt64(p.Object, "spec", "circuitBreaker", "maxParallelRequests")
 			if err == nil {
-				must(w.t, w.vllm.Fleet.SetThrottle(int(limit)))
+				must(w.t, w.fleet.SetThrottle(int(limit)))
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func (w *world) follow(ctx context.Context) {
 
 // ready are the pods that are ready and stay, by name.
 func (w *world) ready(ctx context.Context) ([]fleet.Pod, error) {
-	list, err := w.c.Client(w.t).CoreV1().Pods(w.ns).List(ctx, metav1.ListOptions{LabelSelector: "app=" + model})
+	list, err := w.c().Client(w.t).CoreV1().Pods(w.ns).List(ctx, metav1.ListOptions{LabelSelector: "app=" + model})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (w *world) followed() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		is := w.vllm.Fleet.State()
+		is := w.fleet.State()
 		same := len(is.Replicas) == len(pods)
 		if w.args != nil {
 			same = slices.EqualFunc(is.Replicas, pods, func(r fleet.ReplicaState, p fleet.Pod) bool {
@@ -91,7 +91,7 @@ func (w *world) scenario(name string) {
 func (w *world) begin(s fleet.Scenario) {
 	w.t.Helper()
 	w.followed()
-	if err := w.vllm.Fleet.Apply(s); err != nil {
+	if err := w.fleet.Apply(s); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -9,11 +9,16 @@ import (
 	"github.com/vllm-medic/vllm-medic/test/program"
 )
 
-// kube is one API server with controllers and ready pods, shared by all scenarios; each has a namespace of its own.
-var kube = kubetest.Share(kubetest.Options{
-	Controllers: true, Kwok: true, AuditLog: true,
-	Users: []kubetest.User{{Name: dryRunUser, Groups: []string{"system:masters"}}},
-})
+// kube is one API server with controllers and ready pods, shared by all journeys; each has a namespace of its own.
+var kube = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true, AuditLog: true, Users: users()})
+
+// users are those who are in a cluster for a journey.
+func users() []kubetest.User {
+	return []kubetest.User{{Name: dryRunUser, Groups: []string{"system:masters"}}}
+}
+
+// frail is a cluster for those that stop their API server.
+var frail = kubetest.Share(kubetest.Options{Controllers: true, Kwok: true})
 
 // dryRunUser is the bot's own user in the dry run, so that the audit log shows what it alone sent.
 const dryRunUser = "dry-run-bot"

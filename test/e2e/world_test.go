@@ -6,18 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/vllm-medic/vllm-medic/test/fakeslack"
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/kubetest"
-	"github.com/vllm-medic/vllm-medic/test/ports"
 	programs "github.com/vllm-medic/vllm-medic/test/process"
-	"github.com/vllm-medic/vllm-medic/test/promtest"
-	"github.com/vllm-medic/vllm-medic/test/tools"
 )
 
 // model is the served model and the name of its Deployment; channel where people are asked.
@@ -30,6 +29,13 @@ const (
 // speed is how many simulated seconds pass in one: the rules' five minutes become ten seconds.
 const speed = 30
 
+// The times of Alertmanager's route.
+const (
+	groupWait      = time.Second
+	groupInterval  = 2 * time.Second
+	repeatInterval = time.Hour
+)
+
 var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	policies    = schema.GroupVersionResource{
@@ -38,27 +44,25 @@ var (
 	}
 )
 
-// world is everything that one scenario runs in.
+// world is everything that one journey runs in.
 type world struct {
-	t     *testing.T
-	c     *kubetest.Cluster
-	ns    string
-	slack *fakeslack.Server
-	vllm  *fleet.Server
-	prom  *promtest.Prometheus
-	am    *process
-	bot   *process
-	dir   string
+	t      *testing.T
+	around surroundings
+	ns     string
+	slack  *fakeslack.Server
+	fleet  *fleet.Fleet
+	dir    string
 
-	api, slackAddr, amAddr string
-	mode, user             string
-	swap                   []string
-	// lets is what the policy lets in when the scenario begins.
+	// api and slackAddr are where the bot listens, prometheus where it finds Prometheus.
+	api, slackAddr, prometheus string
+	mode, user                 string
+	swap                       []string
+	// lets is what the policy lets in when the journey begins.
 	lets int64
 	// args are the engine's arguments, when the fleet obeys them; see serving.
 	args []string
-	// line is the bot's way to Prometheus.
-	line *line
+	// alone says that the journey stops its cluster, so that it needs one of its own.
+	alone bool
 }
 
 // setting changes a world before its bot starts.
@@ -80,47 +84,54 @@ func letting(n int64) setting { return func(w *world) { w.lets = n } }
 // do.
 func serving(args ...string) setting { return func(w *world) { w.args = args } }
 
-// onCluster gives the scenario a cluster of its own, which it may stop.
-func onCluster(c *kubetest.Cluster) setting { return func(w *world) { w.c = c } }
+// ownCluster gives the journey a cluster of its own, which it may stop.
+func ownCluster() setting { return func(w *world) { w.alone = true } }
 
 // newWorld starts everything around the bot, then the bot, on a healthy fleet of two replicas.
-func newWorld(t *testing.T, settings ...setting) *world {
+func newWorld(t *testing.T, around surroundings, settings []setting) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), mode: "approve", user: kubetest.Admin, lets: 184}
+	w := &world{t: t, around: around, dir: t.TempDir(), mode: "approve", user: kubetest.Admin, lets: 184}
 	for _, s := range settings {
 		s(w)
 	}
-	if w.c == nil {
-		w.c = kube.Cluster(t)
-	}
-	w.api, w.slackAddr, w.amAddr = ports.ForTest(t), ports.ForTest(t), ports.ForTest(t)
-	w.c.InstallCRD(t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
-	w.ns = w.c.Namespace(t)
-	w.slack = fakeslack.Start(t, fakeslack.Options{
-		AllowedLinks: []string{"http://", "https://"}, ClickWithin: programs.Patience,
-	})
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("what Slack shows:\n%s", w.story())
 		}
 	})
+	around.begin(w)
 	w.slack.SetInteractivityURL("http://" + w.slackAddr + "/api/v1/slack/interactions")
-	w.apply(deployments, deployment(w.ns, w.args))
-	w.apply(policies, policy(w.ns, w.lets))
-	targets := filepath.Join(w.dir, "vllm.json")
-	w.vllm = fleet.Start(t,
-		fleet.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed, TargetsFile: targets})
-	go w.follow(t.Context())
-	w.alertmanager()
-	w.prom = promtest.StartWith(t, promtest.Options{
-		TargetsFiles: []string{targets}, Rules: []string{rules(t)}, Alertmanagers: []string{w.amAddr},
-	})
-	w.prom.WaitFor(t, `sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
-	w.line = newLine(t, w.prom.URL)
-	w.startBot()
+	around.has(`sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
+	write(w.t, filepath.Join(w.dir, "am-token"), token)
+	write(w.t, w.configured(), w.config())
+	around.startBot()
 	w.followed()
 	return w
 }
+
+// configured is the path of the bot's configuration.
+func (w *world) configured() string { return filepath.Join(w.dir, "medic.yaml") }
+
+// populate makes the objects that serve the model, and lets the fleet do what they say.
+func (w *world) populate() {
+	w.t.Helper()
+	w.c().InstallCRD(w.t, kubetest.BackendTrafficPolicies, kubetest.ScaledObjects)
+	w.ns = w.c().Namespace(w.t)
+	w.apply(deployments, deployment(w.ns, w.args))
+	w.apply(policies, policy(w.ns, w.lets))
+}
+
+// slackOptions are those of the double of Slack.
+func slackOptions() fakeslack.Options {
+	return fakeslack.Options{AllowedLinks: []string{"http://", "https://"}, ClickWithin: programs.Patience}
+}
+
+// fleetOptions are those of a healthy fleet of two.
+func (w *world) fleetOptions() fleet.Options {
+	return fleet.Options{Model: model, Namespace: w.ns, Scenario: "healthy", Replicas: 2, Speed: speed}
+}
+
+func (w *world) c() cluster { return w.around.cluster() }
 
 // rules are the shipped rules with windows that suit the speed of the fleet; nothing else is changed.
 func rules(t *testing.T) string {
@@ -134,17 +145,6 @@ func rules(t *testing.T) string {
 		text = strings.ReplaceAll(text, wait, "for: 1s")
 	}
 	return text
-}
-
-func (w *world) startBot() {
-	w.t.Helper()
-	config := filepath.Join(w.dir, "medic.yaml")
-	write(w.t, filepath.Join(w.dir, "am-token"), token)
-	write(w.t, config, w.config())
-	w.bot = start(w.t, "vllm-medic", medic,
-		[]string{"SLACK_BOT_TOKEN=" + w.slack.Token(), "SLACK_SIGNING_SECRET=" + w.slack.SigningSecret()},
-		"serve", "--config", config)
-	w.bot.waitHTTP(w.t, "http://"+w.api+"/api/v1/incidents", 401)
 }
 
 // config is the bot's. verify_for is long, because on a busy machine scrapes are missed for longer than the windows: a
@@ -177,7 +177,7 @@ pools:
       throttle:
         {kind: envoy-gateway, namespace: %s, name: %s, field: maxParallelRequests,
          min: 16, max: 1024, revert_after: 2s}
-`, w.api, w.slackAddr, w.dir, w.line.url, w.c.Kubeconfig(w.t, w.user), channel, fakeslack.TeamID, fakeslack.AppID,
+`, w.api, w.slackAddr, w.dir, w.prometheus, w.around.kubeconfig(w.user), channel, fakeslack.TeamID, fakeslack.AppID,
 		w.slack.APIURL(), w.mode,
 		model, w.ns, model, w.ns, model, w.ns, model, w.ns, model)
 	for n := 0; n+1 < len(w.swap); n += 2 {
@@ -189,36 +189,15 @@ pools:
 	return text
 }
 
-func (w *world) alertmanager() {
+// objects are those of a kind in the journey's namespace.
+func (w *world) objects(r schema.GroupVersionResource) dynamic.ResourceInterface {
 	w.t.Helper()
-	write(w.t, filepath.Join(w.dir, "alertmanager.yml"), fmt.Sprintf(`
-route:
-  {receiver: vllm-medic, group_by: [namespace, model_name], group_wait: 1s, group_interval: 2s, repeat_interval: 1h}
-receivers:
-  - name: vllm-medic
-    webhook_configs:
-      - url: "http://%s/api/v1/alertmanager"
-        send_resolved: true
-        http_config: {authorization: {type: Bearer, credentials: "%s"}}
-`, w.api, token))
-	w.startAlertmanager()
-}
-
-func (w *world) amDir() string { return filepath.Join(w.dir, "am") }
-
-// startAlertmanager starts it on what it remembers.
-func (w *world) startAlertmanager() {
-	w.t.Helper()
-	w.am = start(w.t, "alertmanager", tools.Binary(w.t, "alertmanager"), nil,
-		"--config.file="+filepath.Join(w.dir, "alertmanager.yml"), "--storage.path="+w.amDir(),
-		"--web.listen-address="+w.amAddr, "--cluster.listen-address=")
-	w.am.waitHTTP(w.t, "http://"+w.amAddr+"/-/ready", 200)
+	return w.c().Dynamic(w.t).Resource(r).Namespace(w.ns)
 }
 
 func (w *world) apply(r schema.GroupVersionResource, o *unstructured.Unstructured) {
 	w.t.Helper()
-	if _, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Create(w.t.Context(), o,
-		metav1.CreateOptions{}); err != nil {
+	if _, err := w.objects(r).Create(w.t.Context(), o, metav1.CreateOptions{}); err != nil {
 		w.t.Fatalf("create %s: %v", o.GetName(), err)
 	}
 }
@@ -273,7 +252,7 @@ func (w *world) limit() int64 {
 
 func (w *world) number(r schema.GroupVersionResource, path ...string) int64 {
 	w.t.Helper()
-	o, err := w.c.Dynamic(w.t).Resource(r).Namespace(w.ns).Get(w.t.Context(), model, metav1.GetOptions{})
+	o, err := w.objects(r).Get(w.t.Context(), model, metav1.GetOptions{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/kubeapi"
 	"github.com/vllm-medic/vllm-medic/internal/sandbox/workloads"
 	"github.com/vllm-medic/vllm-medic/playbooks"
+	"github.com/vllm-medic/vllm-medic/test/bubble"
 	"github.com/vllm-medic/vllm-medic/test/fleet"
 	"github.com/vllm-medic/vllm-medic/test/fleet/inpods"
 	"github.com/vllm-medic/vllm-medic/test/fleet/trial"
@@ -59,7 +60,7 @@ type world struct {
 	monitor *monitor
 	am      *alertmanager.Alertmanager
 	bot     *app.App
-	wire    *wire
+	wire    *bubble.Wire
 	// commits counts those of the bot's store.
 	commits atomic.Int64
 	// rest is the version of the cluster at which it had come to rest.
@@ -85,7 +86,7 @@ const before = 14 * 24 * time.Hour
 func newWorld(dir string, f *fleet.Fleet, s trial.Script, st *Stage, withBot bool) (
 	*world, error,
 ) {
-	w := &world{fleet: f, wire: newWire(), ended: make(chan error, 2)}
+	w := &world{fleet: f, wire: bubble.NewWire(), ended: make(chan error, 2)}
 	time.Sleep(time.Until(f.Now().Add(-before))) //nolint:forbidigo // simulated time is to pass
 	for _, step := range []func() error{
 		func() error { return w.buildCluster(s) },
@@ -223,13 +224,13 @@ current-context: play
 			if service == "prometheus" {
 				return w.monitor.prom
 			}
-			return answered{w.kube}
+			return bubble.Answered{Handler: w.kube}
 		},
 		Listen: func(_ context.Context, address string) (net.Listener, error) {
 			if address == cfg.Listen.API {
 				return w.wire, nil
 			}
-			return newWire(), nil // nobody scrapes the bot
+			return bubble.NewWire(), nil // nobody scrapes the bot
 		},
 	}
 	if err := w.grant(opts); err != nil {
@@ -258,7 +259,7 @@ func (w *world) buildAlertmanager(log *slog.Logger) (err error) {
 
 // client reaches the bot.
 func (w *world) client() *http.Client {
-	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: w.wire.dial}}
+	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: w.wire.Dial}}
 }
 
 // noted counts the commits of a store, after each of which an incident may have changed.

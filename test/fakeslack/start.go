@@ -13,9 +13,7 @@ type T interface {
 	Errorf(format string, args ...any)
 }
 
-// Start serves a workspace on a free port of 127.0.0.1 until the test ends. Then every unused fault, every announced
-// error that never came, every lie that was told and, unless Options.AllowUnexpected is set, every unexpected request
-// fails the test.
+// Start serves a workspace on a free port of 127.0.0.1 until the test ends, and holds the test to Check.
 func Start(t T, o Options) *Server {
 	t.Helper()
 	s := New(o)
@@ -26,23 +24,30 @@ func Start(t T, o Options) *Server {
 		s.CutSockets()                    // httptest does not know them any more
 		listener.CloseClientConnections() // ends delayed calls and open streams
 		listener.Close()
-		for _, line := range s.Unused() {
-			t.Errorf("fakeslack: unused: %s", line)
-		}
-		for _, m := range s.Told() {
-			for _, lie := range truth.Over(m) {
-				if s.opts.Retold && lie.Rule == truth.RuleCalled {
-					continue
-				}
-				t.Errorf("fakeslack: not true: %s", lie)
-			}
-		}
-		if s.opts.AllowUnexpected {
-			return
-		}
-		for _, line := range s.Unexpected() {
-			t.Errorf("fakeslack: unexpected: %s", line)
-		}
+		s.Check(t)
 	})
 	return s
+}
+
+// Check fails the test for every unused fault, every announced error that never came, every lie that was told and,
+// unless Options.AllowUnexpected is set, every unexpected request.
+func (s *Server) Check(t T) {
+	t.Helper()
+	for _, line := range s.Unused() {
+		t.Errorf("fakeslack: unused: %s", line)
+	}
+	for _, m := range s.Told() {
+		for _, lie := range truth.Over(m) {
+			if s.opts.Retold && lie.Rule == truth.RuleCalled {
+				continue
+			}
+			t.Errorf("fakeslack: not true: %s", lie)
+		}
+	}
+	if s.opts.AllowUnexpected {
+		return
+	}
+	for _, line := range s.Unexpected() {
+		t.Errorf("fakeslack: unexpected: %s", line)
+	}
 }

@@ -51,7 +51,7 @@ func (c *Cluster) AdminConfig() *rest.Config { return c.ConfigFor(Admin) }
 // has no such user. Every call returns a new one. The limits on requests per second are off.
 func (c *Cluster) ConfigFor(user string) *rest.Config {
 	cfg := c.anonymous()
-	if slices.ContainsFunc(c.opts.users(), func(u User) bool { return u.Name == user }) {
+	if slices.ContainsFunc(c.opts.AllUsers(), func(u User) bool { return u.Name == user }) {
 		cfg.BearerToken = token(user)
 	}
 	return cfg

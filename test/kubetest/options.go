@@ -37,6 +37,7 @@ const Node = "kwok-0"
 // token is what a user shows. It is no secret: the server listens on loopback for the length of a test.
 func token(user string) string { return "token-of-" + user }
 
-func (o Options) users() []User {
+// AllUsers are Admin, Bot and Viewer, and those of the options.
+func (o Options) AllUsers() []User {
 	return append([]User{{Name: Admin, Groups: []string{"system:masters"}}, {Name: Bot}, {Name: Viewer}}, o.Users...)
 }

@@ -57,7 +57,7 @@ func (c *Cluster) start(ctx context.Context) (err error) {
 		}
 		c.held = append(c.held, *p)
 	}
-	err = errors.Join(writeKeys(c.path("sa.key"), c.path("sa.pub")), writeTokens(c.path("tokens.csv"), c.opts.users()),
+	err = errors.Join(writeKeys(c.path("sa.key"), c.path("sa.pub")), writeTokens(c.path("tokens.csv"), c.opts.AllUsers()),
 		os.WriteFile(c.path("audit-policy.yaml"), []byte(auditPolicy), 0o600))
 	if err != nil {
 		return err

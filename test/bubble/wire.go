@@ -1,4 +1,6 @@
-package efficacy
+// Package bubble is what takes the place of sockets in a bubble of testing/synctest: time passes there while somebody
+// waits for it, which it would not for a socket.
+package bubble
 
 import (
 	"context"
@@ -8,18 +10,18 @@ import (
 	"sync"
 )
 
-// wire is a network of one listener, in memory: in a bubble of testing/synctest time passes while somebody waits for
-// it, which it would not for a socket.
-type wire struct {
+// Wire is a network of one listener, in memory.
+type Wire struct {
 	dialed chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func newWire() *wire { return &wire{dialed: make(chan net.Conn), closed: make(chan struct{})} }
+// NewWire is one that nobody has dialed.
+func NewWire() *Wire { return &Wire{dialed: make(chan net.Conn), closed: make(chan struct{})} }
 
 // Accept implements net.Listener.
-func (w *wire) Accept() (net.Conn, error) {
+func (w *Wire) Accept() (net.Conn, error) {
 	select {
 	case c := <-w.dialed:
 		return c, nil
@@ -29,16 +31,16 @@ func (w *wire) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener.
-func (w *wire) Close() error {
+func (w *Wire) Close() error {
 	w.once.Do(func() { close(w.closed) })
 	return nil
 }
 
 // Addr implements net.Listener.
-func (w *wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
+func (w *Wire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
 
-// dial connects to the listener, whatever address is asked for.
-func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+// Dial connects to the listener, whatever address is asked for.
+func (w *Wire) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {
 	case w.dialed <- far:
@@ -50,11 +52,11 @@ func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// answered lets a handler answer a client in the same goroutine.
-type answered struct{ http.Handler }
+// Answered lets a handler answer a client in the same goroutine.
+type Answered struct{ http.Handler }
 
 // RoundTrip implements http.RoundTripper.
-func (a answered) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a Answered) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, context.Cause(r.Context())
 	}
