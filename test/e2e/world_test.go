@@ -94,12 +94,12 @@ func newWorld(t *testing.T, around surroundings, settings []setting) *world {
 	for _, s := range settings {
 		s(w)
 	}
+	around.begin(w)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("what Slack shows:\n%s", w.story())
 		}
 	})
-	around.begin(w)
 	w.slack.SetInteractivityURL("http://" + w.slackAddr + "/api/v1/slack/interactions")
 	around.has(`sum(rate(vllm:prompt_tokens_total[10s])) > 0`)
 	write(w.t, filepath.Join(w.dir, "am-token"), token)
